@@ -32,8 +32,8 @@ def load(path):
     except Exception as error:  # PyTorch raises various exceptions for a file of another kind
         found = re.search(r"GLOBAL (\S+)", str(error))
         if not found:
-            sys.exit(f"{path} isn't a file of PyTorch's, or is damaged")
-        sys.exit(f"{path} contains a {found[1]}, which is not loaded for safety; on a machine that has that class, "
+            sys.exit(f"{path}: expected a PyTorch file, got a damaged file or another format")
+        sys.exit(f"{path} contains a {found[1]}, which is not loaded for safety. On a machine that has this class, "
                  "save only the state dict: torch.save(model.state_dict(), FILE)")
 
 
@@ -43,7 +43,7 @@ def find(state, keys):
         inside = vars(state) if isinstance(state, argparse.Namespace) else state
         if not isinstance(inside, dict) or key not in inside:
             what = ", ".join(map(str, inside)) if isinstance(inside, dict) else type(inside).__name__
-            sys.exit(f"no \"{key}\" in the file, there is {what}")
+            sys.exit(f"expected the key \"{key}\" in the file, got {what}")
         state = inside[key]
     return state
 
@@ -67,7 +67,8 @@ def tensors_of(state):
 
     others = [str(name) for name, value in state.items() if not isinstance(value, torch.Tensor)]
     if others:
-        sys.exit(f"not tensors: {', '.join(others[:12])}; if one of them is the state dict, name it with --key NAME")
+        sys.exit(f"expected only tensors, got also {', '.join(others[:12])}; if one of these is the state dict, name it "
+                 "with --key NAME")
     return {str(name): dense(str(name), value) for name, value in state.items()}
 
 
@@ -144,7 +145,7 @@ def main():
         if os.path.lexists(path) and not options.overwrite:
             sys.exit(f"{path} already exists: --overwrite replaces it")
         if os.path.isdir(path):
-            sys.exit(f"{path} is a folder: name a file")
+            sys.exit(f"expected a file, got the folder {path}")
     file = load(options.source)
     state = find(file, options.key)
     if not isinstance(state, dict):

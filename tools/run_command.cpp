@@ -40,16 +40,17 @@ int run(int argc, char** argv, weft::Ranks* ranks) {
   weft.set_help_flag("-h,--help", "Show this page");
   weft.set_version_flag("--version", "weft " WEFT_VERSION, "Show the version");
   weft.require_subcommand(1);
-  weft.footer("weft COMMAND --help has each command's options and an example.");
+  weft.footer("weft COMMAND --help shows a command's options and an example.");
   const Command commands[] = {
 #define WEFT_COMMAND(name) name##_command(weft, ranks),
 #include "commands.def"
   };
-  weft.add_subcommand("help", "Show this page, or a command's")->footer("Examples:\n  weft help\n  weft help train");
+  weft.add_subcommand("help", "Show this page, or the help page of a command")
+      ->footer("Examples:\n  weft help\n  weft help train");
   try {
     weft.parse(arguments_for(weft, argc, argv));
   } catch (const CLI::Success& help) {
-    if (ranks != nullptr) check_alike(*ranks, {{"command", "a page of help"}});
+    if (ranks != nullptr) check_alike(*ranks, {{"command", "a help page"}});
     return weft.exit(help);
   } catch (const CLI::ParseError& error) {
     throw UsageError(describe(weft, error));

@@ -103,8 +103,8 @@ need_packages() {
   mapfile -t missing < <(missing_packages "$@")
   [ ${#missing[@]} -eq 0 ] && return
   command -v apt-get >/dev/null ||
-    die "these Debian packages are missing: ${missing[*]}. Install their equivalents and run this again"
-  say "To install from the distribution's packages: ${missing[*]}"
+    die "these Debian packages are missing: ${missing[*]}. Install their equivalents and run this script again"
+  say "These packages of the distribution are missing: ${missing[*]}"
   if [ -z "$assume_yes" ]; then
     [ -t 0 ] || die "not installed: ${missing[*]}. Run with --yes to install them"
     local answer
@@ -113,7 +113,8 @@ need_packages() {
   fi
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || die "not root and no sudo here. As root: apt-get install ${missing[*]}"
+    command -v sudo >/dev/null ||
+      die "expected root or sudo to install packages, got neither. Run as root: apt-get install ${missing[*]}"
     as_root=(sudo)
   fi
   local log
@@ -131,7 +132,7 @@ need_packages() {
 }
 
 # want_packages NAME...: the same for optional packages.
-want_packages() { (need_packages "$@") || say "Going on without"; }
+want_packages() { (need_packages "$@") || say "Continuing without these packages"; }
 
 in_root() { (cd "$root" && "$@"); }
 

@@ -1,5 +1,5 @@
 // linear, matmul, einsum and spatial_gate in bf16, forward and backward, against f64 results for the same numbers. The
-// bound of a sum of k products is (k + 2) 2^-24 Σ |a b| + k 2^-126, as in bf16_gemm.cpp, plus one rounding if the
+// bound of a sum of k products is (k + 2) 2^-24 Σ |a b| + k 2^-126, as in gemm.cpp, plus one rounding if the
 // result is bf16.
 #include <doctest/doctest.h>
 

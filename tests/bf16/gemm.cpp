@@ -139,7 +139,7 @@ TEST_CASE("bf16 gemm: NaN and infinity reach the elements that they must, and no
 TEST_CASE(
     "gemm: an instruction set that adds products of bf16 or bytes has the bits of the set that it extends in f32 and "
     "f64") {
-  std::vector<Isa> all;  // all of one processor
+  std::vector<Isa> all;  // of this machine's processor
   for (Isa isa : {Isa::avx512, Isa::avx512bf16, Isa::neon, Isa::neondot, Isa::neonbf16})
     if (cpu_has(isa)) all.push_back(isa);
   const auto results = [](auto of, Isa isa, int64_t m) {
@@ -188,7 +188,7 @@ TEST_CASE("bf16 gemm: only products of pairs lose denormals") {
   }
 }
 
-// Values that no product made are rounded as elsewhere.
+// Values that don't come from a product are rounded as usual.
 TEST_CASE("bf16 gemm: denormals of a bias and a residual are kept") {
   Contexts contexts;
   const Tensor x = Tensor::zeros({3, 5}, DType::bf16), weight = Tensor::zeros({40, 5}, DType::bf16);

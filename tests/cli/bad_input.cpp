@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(gmlp + "--data " + (folder / "missing"), "missing");
   refuses(gmlp + "--data " + (folder / "empty"), "is empty");
   refuses(gmlp + "--data " + (folder / "row"),
-          "all rows have the label \"1\"; a classifier needs at least two (--columns");
+          "all rows have the label \"1\"; a classifier needs at least two labels (--columns");
   refuses(gmlp + "--data " + (folder / "columns"), "row 2: expected 3 columns like in row 1, got 2");
   refuses(gmlp + "--data " + (folder / "latin1"), "--format");
   refuses(gmlp + "--data " + (folder / "rows") + " --test " + (folder / "class"),
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   refuses(gmlp + "--config " + (folder / "missing.json"), "missing.json");
   refuses(gmlp + "--config " + (folder / "unknown.json"), "unknown config key \"colour\"");
   refuses(gmlp + "--config " + (folder / "type.json"), "\"d_model\" has the wrong type");
-  refuses(gmlp + "--config " + (folder / "list.json"), "not a JSON object");
+  refuses(gmlp + "--config " + (folder / "list.json"), "expected a JSON object");
   const std::string twice = "twice.json\": an object has the key \"d_model\" twice";
   refuses(gmlp + "--config " + (folder / "twice.json"), twice);
   refuses("info --arch gmlp --config " + (folder / "twice.json"), twice);

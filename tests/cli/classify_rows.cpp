@@ -131,10 +131,10 @@ TEST_CASE_FIXTURE(Rows, "weft classify: lines that only resemble rows are texts"
   const std::string csv = "note,more\nred,green\n";
   folder.write("a.csv", csv);
   CHECK(weft("classify " + run + " <" + (folder / "a.csv")).out == answers({"note,more", "red,green"}));
-  CHECK(fails_with(classify("texts.txt", "red\n", "--columns text=1"), 2, "texts.txt: each line is a text"));
-  CHECK(fails_with(classify("texts.txt", "red\n", "--header no"), 2, "(--format says how rows are written)"));
-  CHECK(fails_with(classify("texts.txt", "red\n", "--skip-bad-rows"), 2, "(--format says how rows are written)"));
-  CHECK(fails_with(classify("texts.txt", "red\n", "--literal-quotes"), 2, "(--format says how rows are written)"));
+  CHECK(fails_with(classify("texts.txt", "red\n", "--columns text=1"), 2, "texts.txt: expected lines of text"));
+  CHECK(fails_with(classify("texts.txt", "red\n", "--header no"), 2, "(--format FORMAT reads the lines as rows)"));
+  CHECK(fails_with(classify("texts.txt", "red\n", "--skip-bad-rows"), 2, "(--format FORMAT reads the lines as rows)"));
+  CHECK(fails_with(classify("texts.txt", "red\n", "--literal-quotes"), 2, "(--format FORMAT reads the lines as rows)"));
   CHECK(contains(classify("a.csv", "note\n\"red\"\n", "--csv").out, "\nred,"));
   CHECK(contains(classify("a.csv", "note\n\"red\"\n", "--csv --literal-quotes").out, "\n\"\"\"red\"\"\","));
 }
@@ -189,7 +189,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
   CHECK(contains(said.err, "d.csv\": row 3: expected 2 columns like in row 1, got 1 (--format and --columns say"));
   said = classify("d.csv", bad, "--skip-bad-rows");
   CHECK(said.out == answers({"red green", "north"}));
-  CHECK(contains(said.err, "d.csv: 2 rows; 1 bad row left out\n"));
+  CHECK(contains(said.err, "d.csv: 2 rows; 1 bad row skipped\n"));
   said = classify("e.jsonl", "{\"note\": \"red\", \"more\": \"green\"}\n{\"note\": \"\\u0000\"}\n");
   CHECK(said.code == 1);
   CHECK(said.out == answered);

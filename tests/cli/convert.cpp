@@ -74,13 +74,13 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what has no pl
   CHECK(folder.read("back/model.safetensors") == folder.read("in/model.safetensors"));
   CHECK(folder.read("back/config.json") == folder.read("in/config.json"));
   CHECK(fails_with(weft("convert " + in + " " + own), 1,
-                   "has a checkpoint already, or a file of one (model.safetensors): --overwrite replaces it"));
+                   "already contains a checkpoint or a file of one (model.safetensors): --overwrite replaces it"));
   CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
   CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint to be converted"));
   CHECK(fails_with(weft("convert --from " + form + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
                    "OUT names the checkpoint to be converted"));
   folder.write("theirs/config.json", "{}");
-  CHECK(fails_with(weft("convert " + in + " " + (folder / "theirs")), 1, "has a checkpoint already"));
+  CHECK(fails_with(weft("convert " + in + " " + (folder / "theirs")), 1, "already contains a checkpoint"));
   CHECK(folder.read("theirs/config.json") == "{}");
   CHECK(fails_with(weft("convert " + in), 2, "give IN, the checkpoint to convert, and OUT"));
   CHECK(fails_with(weft("convert --from onnx " + in + " " + own), 2, "unknown format \"onnx\""));

@@ -28,7 +28,7 @@ TEST_CASE("weft convert: it replaces or removes existing files only with --overw
     CAPTURE(file);
     folder.write("out/" + file, "somebody's");
     CHECK(fails_with(weft(convert + " --to huggingface-fnet"), 1,
-                     "has a checkpoint already, or a file of one (" + file + "): --overwrite replaces it"));
+                     "already contains a checkpoint or a file of one (" + file + "): --overwrite replaces it"));
     CHECK(folder.read("out/" + file) == "somebody's");
     std::filesystem::remove_all(folder / "out");
   }

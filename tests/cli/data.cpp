@@ -181,7 +181,7 @@ TEST_CASE("listops --check: with round brackets or without, and the first label 
   const Outcome wrong = weft("data listops --check " + (folder / "wrong"));
   CHECK(wrong.code == 1);
   CHECK(wrong.out == "rows 3\nagree 1\n");
-  CHECK(contains(wrong.err, "row 2 of those with a text: its label is 6, its text gives 5"));
+  CHECK(contains(wrong.err, "row 2 of those with a text: expected the label 5, got 6"));
   const std::map<std::string, std::string> bad = {{"[SM 1 2", "expected a digit or an operator, got the end"},
                                                   {"[SUM 1 2 ]", "expected a digit or an operator, got \"[SUM\""},
                                                   {"[MAX ]", "expected an argument of [MAX, got \"]\""},
@@ -246,7 +246,7 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
   CHECK(folder.make("recall --length 10 --pairs 4 --train 20 --validation 1 --test 1")[0].symbols.size() ==
         9);  // no fillers
   folder.write("none", "v1\tk1 v1 k2\nv2\tk1 v2 k1\nv2\tk1 v2 . k1\n");
-  CHECK(fails_with(weft("data recall --check " + (folder / "none")), 1, "no value of the last key, \"k2\""));
+  CHECK(fails_with(weft("data recall --check " + (folder / "none")), 1, "expected a value of the last key, \"k2\""));
 }
 
 TEST_CASE("weft data: bad input, and files that are there already") {
@@ -351,7 +351,7 @@ TEST_CASE("weft data: a signal leaves nothing") {
   const Outcome stopped = weft_killed_after("data listops --train 100000000 --out " + (folder / "set"), 500, SIGINT);
   CAPTURE(stopped.err);
   CHECK(stopped.code == 130);
-  CHECK(contains(stopped.err, "weft: stopped, nothing was written"));
+  CHECK(contains(stopped.err, "weft: stopped; nothing was written"));
   CHECK(std::filesystem::is_empty(folder / "set"));
 }
 

@@ -48,7 +48,7 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels with other name
   CAPTURE(some.err);
   REQUIRE(some.code == 0);
   CHECK(contains(some.err, "labels: 2 of 3 known to " + (folder / "first") + "; the head's other rows are new\n"));
-  CHECK_FALSE(contains(some.err, "; new: "));
+  CHECK_FALSE(contains(some.err, "; new parameters: "));
   const std::vector<double> before = probabilities("first", text), after = probabilities("run", text);
   CHECK(load_checkpoint(folder / "run").info.labels == std::vector<std::string>{"breeze", "number", "wind"});
   // the ratio of known labels doesn't depend on the new one
@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels with other name
   folder.write("new", named_rows({"a", "b", "c"}));
   const Outcome none = weft(from("new"));
   CHECK(contains(none.err, "labels: 0 of 3 known to " + (folder / "first") + "; the head is new\n"));
-  CHECK(contains(none.err, "; new: classifier.weight, classifier.bias\n"));
+  CHECK(contains(none.err, "; new parameters: classifier.weight, classifier.bias\n"));
 
   const Outcome all = weft(from("rows"));
   CHECK(contains(all.err, "labels: 3 of 3 known to " + (folder / "first") + "\n"));

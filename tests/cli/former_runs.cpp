@@ -109,7 +109,7 @@ TEST_CASE("former runs: test rows chose the best checkpoint, and still do; other
   CAPTURE(other.err);
   REQUIRE(other.code == 0);
   CHECK_FALSE(contains(other.err, "earlier version of weft"));
-  CHECK(contains(other.err, "rows, each label in proportion, by seed 0"));
+  CHECK(contains(other.err, "rows, stratified by label, with seed 0"));
 }
 
 TEST_CASE("former runs: their checkpoints classify with the names of their labels") {

@@ -47,7 +47,7 @@ TEST_CASE_FIXTURE(Files, "options without effect are refused or reported") {
     CHECK(fails_with(outcome, code, part));
   };
   refused("--min-count 3", "--min-count applies only to word tokenizers, not to characters", 2);
-  refused("--tokenizer bytes --vocabulary-size 3", "the size of a bytes tokenizer can't be chosen", 2);
+  refused("--tokenizer bytes --vocabulary-size 3", "the vocabulary size of the tokenizer bytes can't be chosen", 2);
   refused("--pad-to 8", "--pad-to requires --data", 2);
   refused("--word-dropout 0.3", "--word-dropout requires --data", 2);
   refused("--schedule constant --lr-floor 0.2", "--lr-floor is for the cosine and linear schedules, not for constant",
@@ -77,7 +77,7 @@ TEST_CASE("info takes no memory for elements, and ends for any size") {
   CHECK(wide.code == 0);
   CHECK(number_after(wide.out, "\nparameters ") > 3 * 12e12);
   CHECK(fails_with(weft("info --arch gmlp --layers 2000000000"), 1, "more than 100000 parameter tensors"));
-  CHECK(fails_with(weft("info --arch tnn --set layers=2000000000"), 1, "give it fewer --layers"));
+  CHECK(fails_with(weft("info --arch tnn --set layers=2000000000"), 1, "reduce --layers"));
   CHECK(fails_with(weft("info --arch gmlp --layers 5 --d-model 2000000000"), 1, "["));
 }
 
@@ -102,8 +102,8 @@ TEST_CASE_FIXTURE(Files,
                   "a text that is too short, or a model that is too large, is refused before there are weights") {
   const std::string gmlp = "train --arch gmlp --out " + (folder / "run") + " --text " + (folder / "text") + " ";
   CHECK(fails_with(weft(gmlp + "--seq-len 2000000"), 1, "too few for sequences of 2000000"));
-  CHECK(fails_with(weft(gmlp + "--seq-len 16 --d-model 10000000"), 1, "make it smaller (--layers, --d-model"));
-  CHECK(fails_with(weft(gmlp + "--seq-len 16 --layers 2000000000"), 1, "give it fewer --layers"));
+  CHECK(fails_with(weft(gmlp + "--seq-len 16 --d-model 10000000"), 1, "make the model smaller (--layers, --d-model"));
+  CHECK(fails_with(weft(gmlp + "--seq-len 16 --layers 2000000000"), 1, "reduce --layers"));
   CHECK(fails_with(weft(gmlp + "--seq-len 16 --d-ffn 7"), 1, "[gmlp] expected an even d_ffn"));
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
 }

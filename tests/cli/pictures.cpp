@@ -111,7 +111,8 @@ TEST_CASE("pictures: a classifier of pictures refuses texts, and one of texts re
   CHECK(weft("train --arch gmlp --data " + texts + " --steps 2 --layers 1 --d-model 8 --out " + of_texts).code == 0);
   CHECK(fails_with(weft("classify " + run.run + " " + texts), 1, "the model reads pictures, but"));
   CHECK(fails_with(weft("classify " + of_texts + " " + run.test), 1, "the model reads texts, but"));
-  CHECK(contains(weft("eval " + of_texts + " --data " + run.test).err, "a classifier of texts, but the rows of"));
+  CHECK(contains(weft("eval " + of_texts + " --data " + run.test).err,
+                 "the task classifier and reads texts, but the rows of"));
   CHECK(weft("eval " + run.run + " --data " + texts).code == 1);
   CHECK(fails_with(weft("train --from " + of_texts + " --data " + run.train + " --steps 2 --out " + (run.folder / "x")),
                    2, "reads texts, but the rows of --data are pictures"));

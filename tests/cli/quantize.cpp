@@ -145,7 +145,7 @@ TEST_CASE("weft quantize: refusals, after which nothing is written") {
   const std::string bytes = runs.folder.read("lm8/model.safetensors");
   refused(lm + " --to bf16 --out " + runs.at("lm8"), 1, "--overwrite replaces it");
   CHECK(runs.folder.read("lm8/model.safetensors") == bytes);
-  refused(runs.at("lm8") + " --to bf16" + out, 1, "is quantized already, int8");
+  refused(runs.at("lm8") + " --to bf16" + out, 1, "is already quantized to int8");
   CHECK(fails_with(weft("train --from " + runs.at("lm8") + " --text " + runs.at("text") + sizes + "--steps 2" + out), 1,
                    "is quantized, and so only for inference: use the original model"));
   CHECK_FALSE(std::filesystem::exists(runs.at("out/best")));
@@ -165,7 +165,7 @@ TEST_CASE("weft quantize: without data to measure, only the sizes, and how to ge
   std::filesystem::remove(runs.at("csv"));
   const Outcome gone = weft("quantize " + runs.at("rows") + " --to int8 --out " + runs.at("rows8"));
   CHECK(gone.code == 0);
-  CHECK(contains(gone.err, "csv\" is gone"));
+  CHECK(contains(gone.err, "csv\" no longer exists"));
   CHECK(contains(gone.err, "give --data"));
   CHECK(line_of(gone.out, "loss").empty());
   runs.folder.write("text", small_text() + "and more\n");
@@ -191,7 +191,8 @@ TEST_CASE("weft quantize: a checkpoint that another process saves in --out meanw
     });
   };
   const Outcome refused = run("");
-  CHECK(fails_with(refused, 1, "has a checkpoint already, or a file of one (config.json): --overwrite replaces it"));
+  CHECK(
+      fails_with(refused, 1, "already contains a checkpoint or a file of one (config.json): --overwrite replaces it"));
   CHECK(folder.read("out/config.json") == "theirs");
   CHECK(run(" --overwrite").code == 0);
   CHECK(folder.read("out/config.json") != "theirs");

@@ -232,7 +232,7 @@ TEST_CASE("recipes: refusals are one line") {
   CHECK(fails_with(weft("train --recipe zebra --help"), 2, "unknown recipe \"zebra\", expected one of"));
   CHECK(fails_with(weft(gmlp + out), 2, "the recipe gmlp-shakespeare-small needs --text FILE: tiny Shakespeare"));
   CHECK(fails_with(weft("train --recipe tnn-listops" + out), 2, "the recipe tnn-listops needs --data FILE"));
-  CHECK(fails_with(weft(gmlp + out + " --data " + (inputs.folder / "news")), 2, "a causal-lm needs --text"));
+  CHECK(fails_with(weft(gmlp + out + " --data " + (inputs.folder / "news")), 2, "the task causal-lm needs --text"));
   CHECK(fails_with(weft(gmlp + text + " --from " + (inputs.folder / "x") + out), 1, "/x"));
   CHECK(fails_with(weft(gmlp + text + " --resume " + (inputs.folder / "x")), 2, "leave out --recipe"));
   CHECK(fails_with(weft(gmlp + text + " --arch gmlp" + out), 2, "--recipe"));

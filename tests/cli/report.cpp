@@ -251,7 +251,7 @@ TEST_CASE_FIXTURE(Reports, "report of FNet: shares, frequencies that add up, inf
     CHECK(mixing["kind"] == "fourier");
     CHECK(mixing["length"] == 8);
     CHECK(layer["by_frequency"].size() == 5);
-    double sum = 0;  // places 0 and 4 are single, the others stand for k and 8 - k
+    double sum = 0;  // 0 and 4 occur once, the others stand for k and 8 - k
     for (std::size_t k = 0; k < 5; ++k) sum += layer["by_frequency"][k].get<double>() * (k % 4 == 0 ? 1 : 2);
     CHECK(sum == doctest::Approx(1).epsilon(1e-4));
     for (const char* share : {"mixing_share", "network_share"}) {
@@ -311,10 +311,10 @@ TEST_CASE_FIXTURE(Reports, "report without the data, or with other data: the pag
   std::filesystem::remove(folder / "csv");
   std::filesystem::remove(folder / "text");
   const Json rows = run(folder / "run"), masked = run(folder / "masked");
-  CHECK(noted(rows, "the data file \"" + (folder / "csv") + "\" is gone"));
+  CHECK(noted(rows, "the data file \"" + (folder / "csv") + "\" no longer exists"));
   CHECK(rows["sample"].is_null());
   CHECK(rows["learned"]["kind"] == "gating");
-  CHECK(noted(masked, "is gone"));
+  CHECK(noted(masked, "no longer exists"));
   CHECK(masked["mixing"].is_null());
 }
 
@@ -353,7 +353,7 @@ TEST_CASE_FIXTURE(Reports, "report refuses folders that are no runs, damaged run
   refused(run + "/best", 1, "its run is \"" + run + "\"");
   refused(run + " " + (folder / "empty"), 1, "empty\", which has no run.json");
   refused(run + " " + run + "/.", 1, "is given twice");
-  refused(run + " --out " + (folder / "mine.html"), 1, "mine.html\" already exists and is no report: --overwrite");
+  refused(run + " --out " + (folder / "mine.html"), 1, "mine.html\" already exists and is not a report: --overwrite");
   refused(run + " --out " + run + "/metrics.jsonl --overwrite", 1, "which is in the run's folder");
   refused(run + " --out " + (folder / "empty"), 1, "--out names the folder");
   refused(run + " --rows 0", 2, "--rows");

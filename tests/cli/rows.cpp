@@ -120,12 +120,12 @@ TEST_CASE("weft train and eval: bad rows are left out and counted") {
   CHECK(fails_with(weft(train), 1, "csv\": row 61: expected 3 columns"));
   const Outcome trained = weft(train + " --skip-bad-rows");
   CHECK(trained.code == 0);
-  CHECK(contains(trained.err, "; 60 rows, 3 labels: 1, 2, 3; 2 bad rows left out\n"));
+  CHECK(contains(trained.err, "; 60 rows, 3 labels: 1, 2, 3; 2 bad rows skipped\n"));
   const std::string eval = "eval --checkpoint " + (folder / "run") + " --data " + (folder / "test");
   CHECK(fails_with(weft(eval), 1,
                    "test\": row 61: the label is \"4\", expected one of \"1\", \"2\", \"3\" (--skip-bad-rows"));
   const Outcome left_out = weft(eval + " --skip-bad-rows");
-  CHECK(contains(left_out.err, "; 1 bad row left out\n"));
+  CHECK(contains(left_out.err, "; 1 bad row skipped\n"));
   CHECK(number_after(left_out.out, "predicted ") == 60);
   folder.write("several", "__label__a __label__b x y\n__label__b z\n__label__a u\n");
   CHECK(contains(
@@ -235,7 +235,8 @@ TEST_CASE_FIXTURE(Classified, "weft classify: texts that can't be classified") {
   CHECK(latin.code == 1);
   CHECK(latin.out == classify("red\nblue\n").out);
   CHECK(contains(latin.err, "weft: standard input: line 3: [classifier] invalid UTF-8 at byte 3"));
-  CHECK(fails_with(classify({"\xFF\xFEr\0e\0d\0", 8}), 1, "standard input: UTF-16; expected UTF-8 (iconv -f UTF-16"));
+  CHECK(
+      fails_with(classify({"\xFF\xFEr\0e\0d\0", 8}), 1, "standard input: expected UTF-8, got UTF-16 (iconv -f UTF-16"));
   CHECK(fails_with(weft("classify " + (folder / "run") + " " + (folder / "missing")), 1, "missing"));
   CHECK(fails_with(weft("classify " + (folder / "run") + " " + (folder / "run")), 1, "run"));
   CHECK(fails_with(weft("classify " + (folder / "missing")), 1, "missing/model.safetensors"));

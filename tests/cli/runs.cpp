@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(Runs, "a copied folder doesn't choose the log that --resume wr
     const Outcome resumed = weft("train --steps 3 --resume " + (folder / "run"));
     REQUIRE(resumed.code == 0);
     CHECK(contains(resumed.err,
-                   "the log \"" + (folder / name) + "\" of the run's beginning is not continued: --log names"));
+                   "the log \"" + (folder / name) + "\" that the run began is not continued: --log FILE continues"));
     CHECK_FALSE(std::filesystem::exists(folder / "new"));
     CHECK(folder.read("log") == before);
     REQUIRE(weft(train("run", "--overwrite --steps 2")).code == 0);
@@ -224,8 +224,9 @@ TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count
   CHECK(fails_with(weft("report " + (folder / "a") + " --out " + (folder / "page.html")), 1, says));
   CHECK(fails_with(weft("info --config " + (folder / "changed.json")), 1, says));
   folder.write("a/run.json", run.substr(0, run.size() / 2));
-  CHECK(fails_with(weft(again), 1,
-                   "run.json\" is not a JSON object of the architecture's fields or of a run; is it cut "));
+  CHECK(fails_with(
+      weft(again), 1,
+      "run.json\": expected a JSON object with the fields of an architecture or of a run; is the file truncated?"));
   CHECK(fails_with(weft("train --resume " + (folder / "a")), 1, "run.json"));
   CHECK(weft("info --config " + (folder / "b/run.json")).code == 0);
 }
@@ -238,7 +239,7 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
   std::filesystem::rename(folder / "run", folder / "other");
   const std::string resume = "train --resume " + (folder / "other");
   CHECK(fails_with(weft(resume + " --steps 12"), 1,
-                   (folder / "text") + "\", which the run needs: --text says where it is now"));
+                   (folder / "text") + "\", which the run needs: give the new path with --text"));
   const Outcome longer = weft(resume + " --steps 12 --text " + (folder / "moved"));
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
@@ -279,7 +280,7 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   const Outcome head = weft(from_rows + "--data " + (folder / "five") + " --steps 2");
   CAPTURE(head.err);
   CHECK(head.code == 0);
-  CHECK(contains(head.err, "; new: "));
+  CHECK(contains(head.err, "; new parameters: "));
   CHECK(contains(head.err, "classifier.weight"));
   CHECK(weft(from_rows + csv + "--steps 2").code == 0);
   const Outcome repeated = weft("train --config " + (folder / "run/run.json") + " --out " + (folder / "again"));
@@ -288,7 +289,8 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
   const Outcome longer = weft("train --resume " + (folder / "run") + " --steps 4");
   CHECK(longer.code == 0);
   CHECK(fails_with(weft(from_rows + csv + "--steps 2 --d-model 24"), 1, "but the model that receives it has"));
-  CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1, "the checkpoint of --from is a fnet, not a gmlp"));
+  CHECK(fails_with(weft(from_rows + csv + "--arch gmlp"), 1,
+                   "--from: expected a checkpoint of the architecture gmlp, got fnet"));
   CHECK(fails_with(weft(from_rows + csv + "--columns label=1,text=3 --recipe fnet-agnews"), 1,
                    "but the model that receives it has"));
   CHECK(

@@ -59,7 +59,7 @@ TEST_CASE("scores: columns are as wide as names have letters, whatever their byt
 }
 
 TEST_CASE("scores in JSON: the rows of the matrix are the labels that texts have") {
-  Confusion confusion(3);  // one of each label is correct, one is taken for the next label
+  Confusion confusion(3);  // one of each label is correct, one is predicted as the next label
   for (const std::int64_t label : {0, 1, 2}) {
     confusion.add(label, label);
     confusion.add(label, (label + 1) % 3);

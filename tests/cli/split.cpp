@@ -57,12 +57,12 @@ TEST_CASE_FIXTURE(
                                  "--steps 1 --overwrite --out " + (folder / "run"));
     CAPTURE(trained.err);
     REQUIRE(trained.code == 0);
-    CHECK(contains(trained.err, "validation: 100 of 1,000 rows, each label in proportion, by seed 0\n"));
-    CHECK_FALSE(contains(trained.err, "has no row of"));
+    CHECK(contains(trained.err, "validation: 100 of 1,000 rows, stratified by label, with seed 0\n"));
+    CHECK_FALSE(contains(trained.err, "has no rows of"));
     CHECK(contains(settings()["found"]["data"].get<std::string>(), "900 + 100 rows"));
   }
   CHECK(contains(weft(train("--steps 1 --validation 0.25 --split-seed 4")).err,
-                 "validation: 15 of 60 rows, each label in proportion, by seed 4\n"));
+                 "validation: 15 of 60 rows, stratified by label, with seed 4\n"));
   CHECK(settings()["data"]["validation"] == 0.25);
   CHECK(settings()["data"]["split-seed"] == 4);
   const std::string found = settings()["found"]["data"];
@@ -75,17 +75,18 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation; absent labels are named") 
   const Outcome trained = weft(train("--steps 1 --validation " + (folder / "two")));
   CAPTURE(trained.err);
   CHECK(contains(trained.err, "validation: 3 rows of " + (folder / "two") + "\n"));
-  CHECK(contains(trained.err, "validation has no row of 1 of 3 labels: 3\n"));
+  CHECK(contains(trained.err, "the validation set has no rows of 1 of 3 labels: 3\n"));
   CHECK(contains(settings()["found"]["data"].get<std::string>(), "60 + 3 rows"));
   CHECK(settings()["data"]["validation"] == folder / "two");
   CHECK(weft("train --resume " + (folder / "run") + " --steps 2").code == 0);
   std::filesystem::rename(folder / "two", folder / "moved");
-  CHECK(fails_with(weft("train --resume " + (folder / "run") + " --steps 3"), 1, "--validation says where it is now"));
+  CHECK(
+      fails_with(weft("train --resume " + (folder / "run") + " --steps 3"), 1, "give the new path with --validation"));
   CHECK(weft("train --resume " + (folder / "run") + " --steps 3 --validation " + (folder / "moved")).code == 0);
   folder.write("csv", small_csv() + "rare,,something else\n");
   const std::string says = weft(train("--steps 1")).err;
-  CHECK((contains(says, "validation has no row of 1 of 4 labels: rare\n") ||
-         contains(says, "training has no row of 1 of 4 labels: rare\n")));
+  CHECK((contains(says, "the validation set has no rows of 1 of 4 labels: rare\n") ||
+         contains(says, "the training set has no rows of 1 of 4 labels: rare\n")));
   for (const char* wrong : {"0", "1", "1.5", "-0.1"})
     CHECK(fails_with(weft(train(std::string("--validation ") + wrong)), 2, "above 0, below 1, got"));
   CHECK(fails_with(weft(train("--validation " + (folder / "none"))), 1, "none"));
@@ -94,10 +95,10 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation; absent labels are named") 
 TEST_CASE_FIXTURE(Rows, "rows: texts of training that are in a file of validation or test are counted") {
   const std::string csv = folder / "csv";
   const Outcome same = weft(train("--steps 1 --validation " + csv + " --test " + csv));
-  CHECK(contains(same.err, "60 of 60 rows of validation have a text that also occurs in training\n"));
-  CHECK(contains(same.err, "60 of 60 rows of the test have a text that also occurs in training\n"));
+  CHECK(contains(same.err, "60 of 60 rows of the validation set have a text that also occurs in the training set\n"));
+  CHECK(contains(same.err, "60 of 60 rows of the test set have a text that also occurs in the training set\n"));
   const Outcome others = weft(train("--steps 1 --test " + (folder / "test")));
-  CHECK_FALSE(contains(others.err, "a text that also occurs in training"));
+  CHECK_FALSE(contains(others.err, "a text that also occurs in the training set"));
 }
 
 TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the best checkpoint, and chooses nothing") {
@@ -178,8 +179,8 @@ TEST_CASE_FIXTURE(Rows, "labels that are never predicted are named, with their r
   folder.write("csv", rows);
   const Outcome trained = weft(train("--steps 30 --lr 1e-2 --test " + (folder / "csv")));
   CAPTURE(trained.err);
-  CHECK(contains(trained.err, "weft: never predicted in validation: rare (1 row)\n"));
-  CHECK(contains(trained.err, "weft: never predicted in the test: rare (10 rows)\n"));
+  CHECK(contains(trained.err, "weft: labels that are never predicted in the validation set: rare (1 row)\n"));
+  CHECK(contains(trained.err, "weft: labels that are never predicted in the test set: rare (10 rows)\n"));
   CHECK(number_after(trained.out, "\nvalidation accuracy ") == 97.5);
   CHECK(number_after(trained.out, "\nvalidation macro F1 ") < 50);
   CHECK_FALSE(contains(trained.err, "usual ("));
@@ -210,7 +211,7 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   REQUIRE(trained.code == 0);
   CHECK(contains(trained.err, ", 80/10/10 % for training, validation and test (--split)\n"));
   const Outcome evaluated = weft(eval);
-  CHECK(contains(evaluated.err, ": its last 10 % were measured, the test part of the run\n"));
+  CHECK(contains(evaluated.err, ": measured the last 10 %, the test set of the run\n"));
   CHECK(number_after(trained.out, "\ntest loss ") == number_after(evaluated.out, "\ntest loss "));
   CHECK(number_after(trained.out, "\ntest perplexity ") == number_after(weft(eval).out, "\nperplexity "));
   CHECK(number_after(trained.out, "\nvalidation loss ") != number_after(trained.out, "\ntest loss "));

@@ -129,7 +129,7 @@ TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run, a
   CHECK(contains(folder.read("epoch/run.json"), R"("steps": 49)"));  // 2 · 196 rows
   const auto refused = [&](const std::string& options) { return weft(train + options + " --out " + (folder / "x")); };
   CHECK(fails_with(refused("--huber 1"), 1, "a classifier has no Huber loss"));
-  CHECK(fails_with(refused("--task retrieval --focal 1"), 2, "--focal is not for a retrieval"));
+  CHECK(fails_with(refused("--task retrieval --focal 1"), 2, "--focal can't be used with the task retrieval"));
   CHECK(fails_with(refused("--task multilabel --balance rows"), 1, "a multilabel can't balance by rows"));
   CHECK(fails_with(refused("--balance both"), 2, "none, weights, rows"));
   CHECK(fails_with(refused("--focal -1"), 2, "--focal"));
@@ -198,13 +198,14 @@ TEST_CASE("forecasts: what doesn't fit is refused in one line") {
   };
   const std::string good = "--frames height --target height ";
   CHECK(fails_with(train("wave.csv", "--frames height"), 2, "--frames needs --target"));
-  CHECK(fails_with(train("wave.csv", "--frames height --target height,height"), 2, "each only once"));
+  CHECK(fails_with(train("wave.csv", "--frames height --target height,height"), 2, "expected distinct names"));
   CHECK(fails_with(train("wave.csv", "--task forecast"), 2, "a forecast needs --frames and --target"));
   CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames is for --task forecast"));
   CHECK(fails_with(train("wave.csv", good + "--test x"), 2, "--test can't be used with --frames"));
   CHECK(fails_with(train("wave.csv", "--frames depth --target height"), 1,
                    "expected a column \"depth\"; it has day, height, other"));
-  CHECK(fails_with(train("wave.csv", "--frames height, --target height"), 2, "expected names between commas"));
+  CHECK(fails_with(train("wave.csv", "--frames height, --target height"), 2,
+                   "expected distinct names, separated by commas"));
   CHECK(fails_with(train("wave.csv", good + "--seq-len 390"), 1, "400 rows are too few for windows of 390 + 1 rows"));
   CHECK(fails_with(train("wave.csv", good + "--seq-len 8 --season 9"), 1, "a season of at most the 8 rows"));
   folder.write("bad.csv", "height,x\n1,2\n2,abc\n");

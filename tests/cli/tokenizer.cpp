@@ -190,7 +190,7 @@ TEST_CASE("tokenizers that can't be used") {
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "noise")), 1, "noise"));
   const Outcome half = weft(train + "--tokenizer " + (folder / "half.json"));
   CHECK(fails_with(half, 1, "half.json\": [tokenizer] it is damaged: not JSON, perhaps truncated"));
-  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "")), 1, "--from takes a run's"));
+  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "")), 1, "--from RUN uses the tokenizer of a run"));
   const std::string learn = "tokenizer train --out " + (folder / "out") + " ";
   CHECK(fails_with(weft(learn + (folder / "empty") + " --kind words"), 1, "empty\" is empty"));
   CHECK(fails_with(weft(learn + (folder / "utf16") + " --kind words"), 1, "utf16"));

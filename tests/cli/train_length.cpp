@@ -27,20 +27,21 @@ TEST_CASE("steps by the rows: five epochs, at least 1,000 or 100 epochs, at most
     return usual_steps({rows, 32, true}, micro_batches);
   };
   CHECK(steps(24000).steps == 3750);
-  CHECK(steps(24000).note == "steps: 3,750, 5 epochs of 24,000 rows (--steps or --epochs choose others)");
+  CHECK(steps(24000).note == "steps: 3,750, 5 epochs of 24,000 rows (--steps or --epochs chooses another number)");
   CHECK(steps(24000, 2).steps == 1875);
   CHECK(steps(5000).steps == 1000);
-  CHECK(steps(5000).note == "steps: 1,000, 6.4 epochs of 5,000 rows (--steps or --epochs choose others)");
+  CHECK(steps(5000).note == "steps: 1,000, 6.4 epochs of 5,000 rows (--steps or --epochs chooses another number)");
   CHECK(steps(64).steps == 200);
   CHECK(steps(1).steps == 100);
   CHECK(steps(300000).steps == 20000);
   CHECK(steps(5000000).steps == 156250);
-  CHECK(steps(5000000).note == "steps: 156,250, 1 epoch of 5,000,000 rows (--steps or --epochs choose others)");
+  CHECK(steps(5000000).note ==
+        "steps: 156,250, 1 epoch of 5,000,000 rows (--steps or --epochs chooses another number)");
   CHECK(usual_steps({1000000, 768, false}, 1).steps == 6515);
   CHECK(usual_steps({100000, 768, false}, 1).steps == 2000);
   CHECK(usual_steps({768, 768, false}, 1).steps == 100);
   CHECK(usual_steps({2000000000, 1000, false}, 1).note ==
-        "steps: 20,000, 0.01 epochs of 2,000,000,000 tokens (--steps or --epochs choose others)");
+        "steps: 20,000, 0.01 epochs of 2,000,000,000 tokens (--steps or --epochs chooses another number)");
   CHECK(steps_of_epochs(0.5, {24000, 32, true}, 1).steps == 375);
   CHECK(steps_of_epochs(1e-9, {24000, 32, true}, 1).steps == 1);
   CHECK(steps_of_epochs(2, {33, 32, true}, 1).steps == 4);
@@ -68,7 +69,8 @@ TEST_CASE("weft train: epochs in place of steps, steps by the data, ten measurem
   CHECK(json::parse(folder.read("run/run.json"))["training"]["steps"] == 21);
   CHECK(fails_with(weft(train + "--epochs 2 --steps 3"), 2, "--epochs"));
   CHECK(fails_with(weft(train + "--epochs 0"), 2, "above 0"));
-  CHECK(contains(weft(train).err, "steps: 1,000, 71.4 epochs of 54 rows (--steps or --epochs choose others)\n"));
+  CHECK(
+      contains(weft(train).err, "steps: 1,000, 71.4 epochs of 54 rows (--steps or --epochs chooses another number)\n"));
   for (const int count : {25, 60, 7}) {
     REQUIRE(weft(train + "--steps " + std::to_string(count)).code == 0);
     std::istringstream metrics(folder.read("run/metrics.jsonl"));
@@ -79,7 +81,7 @@ TEST_CASE("weft train: epochs in place of steps, steps by the data, ten measurem
   }
 }
 
-TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and deviation") {
+TEST_CASE("weft train --folds: a run for each fold, tested on its part; the mean and standard deviation") {
   const TemporaryFolder folder;
   folder.write("csv", small_csv());
   const std::string options = "train --arch gmlp --data " + (folder / "csv") + small + "--steps 30 --lr 1e-2 ";
@@ -98,7 +100,7 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
     const double accuracy = 100 * test["accuracy"].get<double>();
     sum += accuracy;
     squares += accuracy * accuracy;
-    CHECK(contains(trained.err, "test: fold " + std::to_string(fold) + " of 3, 20 of 60 rows, each label in "));
+    CHECK(contains(trained.err, "test: fold " + std::to_string(fold) + " of 3, 20 of 60 rows, stratified by label"));
     const json settings = json::parse(folder.read(run + "/run.json"));
     CHECK(settings["data"]["folds"] == std::to_string(fold) + "/3");
     CHECK(contains(settings["found"]["data"].get<std::string>(), "36 + 4 rows"));
@@ -119,11 +121,11 @@ TEST_CASE("weft train --folds: a run of each, tested on its part; their mean and
       weft_with_signal(endless + "--overwrite --folds 3 --out " + (folder / "all"), ": validation loss", SIGINT);
   CHECK(contains(stopped.err, "weft: \"" + (folder / "all/fold-4") + "\" is kept; it is not one of these 3 folds\n"));
   CHECK(contains(stopped.err,
-                 "weft: fold 3 is left: the same command with --folds 3/3 --out " + (folder / "all/fold-3")));
+                 "weft: fold 3 has not run yet: the same command with --folds 3/3 --out " + (folder / "all/fold-3")));
   CHECK_FALSE(contains(stopped.err, "fold 1 is left"));
   // Refusals.
   CHECK(fails_with(weft("train --resume " + (folder / "second") + " --steps 40 --test " + (folder / "csv")), 2,
-                   "is one of --folds, and its test set is its fold"));
+                   "is one of --folds, so its test set is its fold"));
   const std::string all = options + "--folds 3 --out " + (folder / "all");
   CHECK(fails_with(weft(all), 1, "already exists"));
   CHECK(fails_with(weft(all + " --test " + (folder / "csv")), 2, "--test"));

@@ -72,14 +72,14 @@ TEST_CASE("tune: trials by seed, the best one's command gives the same result, a
     if (trial["score"].is_number()) highest = std::max(highest, trial["score"].get<double>());
   CHECK(number_after(whole.out, "validation accuracy ") == doctest::Approx(100 * highest).epsilon(1e-3));
 
-  // In two parts, from another folder, with a line that was written in part: the same trials.
+  // A search in two parts, from a different folder, with a partly written line, gives the same trials.
   CHECK(weft(tune + " --trials 3 --out " + (folder / "parts") + small).code == 0);
   CHECK(trials_of(folder, "parts").size() == 3);
   folder.write("parts/trials.jsonl", folder.read("parts/trials.jsonl") + "{\"trial\":4,\"sco");
   CHECK(weft("tune --threads 1 --resume " + (folder / "parts") + " --trials 7").code == 0);
   CHECK(trials_of(folder, "parts") == trials_of(folder, "search"));
 
-  // Lines that are no trials end what is read.
+  // Reading ends at a line that is not a trial.
   const std::string good = folder.read("search/trials.jsonl");
   const std::string first = good.substr(0, good.find('\n') + 1);
   for (const std::string bad : {"{}", "[1]", R"({"settings":{"--lr":1},"score":1})", R"({"settings":{}})", "7"}) {
@@ -115,7 +115,7 @@ TEST_CASE("tune: a size limits the checkpoint in 8 bits, and a time the search")
   const Outcome slow =
       weft(tune + " --time 1 --out " + (folder / "slow") + " -- --layers 1 --d-model 64 --steps 100000 --seq-len 64");
   CHECK(slow.code == 1);
-  CHECK(contains(slow.err, "it would take too long"));
+  CHECK(contains(slow.err, "cut off, because the trial would exceed the time"));
 }
 
 TEST_CASE("tune: numbers and other tasks; trials that fail are listed") {

@@ -69,7 +69,7 @@ TEST_CASE("memory: all caches of the process share a budget, and the least recen
     use(gone, 4000 / 4 * 3);
     CHECK(gone.use().cached == 3072);
   }
-  use(busy, 3072);  // the kept memory counts no more
+  use(busy, 3072);  // the kept memory no longer counts
   use(busy, 512);
   CHECK(busy.use().cached == 3584);
 }

@@ -1,4 +1,4 @@
-// A file's data are on the disk before its name is, and its folder's entry afterwards. This program has its own fsync
+// A file's data reach the disk before its name does, and its folder's entry afterwards. This program has its own fsync
 // and rename, which record the call and then do the same as the real ones.
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -75,8 +75,8 @@ std::vector<Written> all_written() {
   return all;
 }
 
-// Every file in the folder and below, except those that continue from what is intact: metrics are cut when a run is
-// resumed.
+// The contents of every file in the folder and its subfolders. Metrics are left out, because a resumed run cuts them to
+// the part that is intact.
 std::map<std::string, std::string> contents(const TemporaryFolder& folder, const std::string& path) {
   std::map<std::string, std::string> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / path)) {
@@ -129,7 +129,8 @@ TEST_CASE("faults: files that may not grow: an Error names the file, and earlier
       CHECK(temporary_files(folder / "out") == 0);
       if (!is_run) CHECK(differs(contents(folder, "out"), before) == "");
       if (!is_run) continue;
-      CHECK(load_checkpoint(folder / "out/run").info.step >= 2);  // a step's file is complete, or the one before
+      CHECK(load_checkpoint(folder / "out/run").info.step >=
+            2);  // the file is that of the step or of the step before, complete
       CHECK(load_checkpoint(folder / "out/run/last").info.step >= 2);
     }
     written.write(folder / "out", true);

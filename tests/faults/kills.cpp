@@ -50,7 +50,7 @@ struct Saves {
   std::atomic<std::int64_t> begun{0}, done{0};
 };
 
-// Children that save number after number until they are killed.
+// Child processes that make one save after the other until they are killed.
 class Killer {
  public:
   explicit Killer(std::function<void(std::int64_t)> save) : save_(std::move(save)) {

@@ -63,7 +63,7 @@ TEST_CASE("out of memory: without memory for its text, the Error has a fixed tex
   }
 }
 
-// The operands are made before: copies of handles and lists of sizes belong to the caller.
+// The operands are made in advance, because copies of handles and lists of sizes are the caller's allocations.
 TEST_CASE("out of memory in an operation: an Error, at each of its allocations") {
   const Tensor x = random_tensor({{4, 6}}, 1), y = random_tensor({{6}}, 2), square_matrix = random_tensor({{6, 6}}, 3);
   const Tensor cube = random_tensor({{1, 4, 6}}, 4), complex_x = raw::convert(x, DType::c128);

@@ -1,4 +1,4 @@
-// labml-nn's FNet classifier, as a state dict: its outputs, refusals, there and back.
+// labml-nn's FNet classifier, as a state dict: its outputs, refusals and round trips.
 #include "state_dict_folder.h"
 #include "weft/fnet.h"
 

@@ -1,5 +1,5 @@
 // Another program's folder, read in each format: config.json, a zero byte, the header of its model.safetensors, a zero
-// byte, and two bytes with the size of the tensor data that follow. No config.json if that is empty.
+// byte, and two bytes with the size of the tensor data that follow. If the config.json is empty, there is no such file.
 #include <cstdlib>
 #include <fstream>
 

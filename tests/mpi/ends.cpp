@@ -103,8 +103,8 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find so
   CHECK(fails_with_line(beside(train("--overwrite"), resume + (folder / "run")),
                         "not the same command on rank 1 as on rank 0: a run that goes on, not a new run"));
   CHECK(fails_with_line(beside(resume + (folder / "run"), train("--overwrite")), "not the same command on rank 1"));
-  CHECK(fails_with_line(beside(train("--overwrite"), "\"$WEFT\" train --help"), "a page of help, not a new run"));
-  CHECK(fails_with_line(beside("\"$WEFT\" train --help", resume + (folder / "run")), "not a page of help"));
+  CHECK(fails_with_line(beside(train("--overwrite"), "\"$WEFT\" train --help"), "a help page, not a new run"));
+  CHECK(fails_with_line(beside("\"$WEFT\" train --help", resume + (folder / "run")), "not a help page"));
   std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
   std::filesystem::remove(folder / "copy/last/training.safetensors");
   for (const bool first : {false, true})
@@ -124,8 +124,8 @@ TEST_CASE("mpirun: a rank that leaves, or ends all, while others wait for it: a 
     const Clock::time_point start = Clock::now();
     const Outcome outcome = shell(mpirun(2) + "$OTHER_ENDS " + end);
     CAPTURE(outcome.err);
-    CHECK(fails_with_line(outcome,
-                          end == "abort" ? "weft: rank 1: the reason" : "weft: rank 1: ended while other ranks wait"));
+    CHECK(fails_with_line(
+        outcome, end == "abort" ? "weft: rank 1: the reason" : "weft: rank 1: this rank ended while other ranks wait"));
     CHECK(Clock::now() - start < std::chrono::seconds(end == "abort" ? 8 : 30));
   }
 }
@@ -174,7 +174,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: only rank 0 writes the ids of a long text, and 
     CHECK(outcome.code == 0);
     CHECK(std::filesystem::file_size(folder / "run/tokens.ids") > text.size());
   }
-  // A rank that doesn't see the file writes as little.
+  // A rank that doesn't see the file writes just as little.
   const std::string elsewhere = "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes +
                                 "--threads 1 --eval-every 5 --steps 1 --out " + (folder / "elsewhere");
   CHECK(shell(mpirun(1) + line + "--overwrite : -n 1 " + elsewhere).code == 0);

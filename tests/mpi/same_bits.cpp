@@ -68,13 +68,15 @@ TEST_CASE_FIXTURE(Texts, "mpirun: a run goes on with another number of ranks, to
   const std::string resume = "\"$WEFT\" train --resume " + (folder / "many") + " --steps ";
   const Outcome three = shell(mpirun(3) + resume + "6");
   CHECK(three.code == 0);
-  CHECK(contains(three.err,
-                 "weft: 2 ranks began this run, 3 go on with it, to the same bits; 2 micro-batches per step, so "
-                 "1 rank is idle\n"));
+  CHECK(contains(
+      three.err,
+      "weft: 2 ranks began this run, and 3 continue it with bit-identical results; 2 micro-batches per step, so "
+      "1 rank is idle\n"));
   const Outcome one = shell(resume + "9");
   CHECK(one.code == 0);
-  CHECK(contains(one.err,
-                 "weft: 3 ranks began this run, 1 goes on with it, to the same bits; 2 micro-batches per step\n"));
+  CHECK(contains(
+      one.err,
+      "weft: 3 ranks began this run, and 1 continues it with bit-identical results; 2 micro-batches per step\n"));
   const Outcome two = shell(mpirun(2) + resume + "12");
   CHECK(two.code == 0);
   CHECK(folder.read("alone/last/training.safetensors") == folder.read("many/last/training.safetensors"));

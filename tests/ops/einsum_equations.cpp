@@ -38,7 +38,7 @@ TEST_CASE("einsum: errors name the operation and the equation") {
     CHECK_THROWS_WITH_AS(einsum(equation, in), whole.c_str(), Error);
   };
   fails("ij,jk->ik", {{2, 7}, {5, 3}}, "index j is 7 in operand 0 but 5 in operand 1");
-  // Earlier calls must not matter: no equation with shapes may look like another equation in the cache.
+  // Earlier calls must have no effect: the cache must not confuse two equations with their shapes.
   einsum("ij->ij", {Tensor::zeros({2, 3})});
   CHECK_THROWS_AS(einsum("ij->ij(2, 3)", {}), Error);
   einsum("i,j->ij", {Tensor::zeros({2}), Tensor::zeros({3})});

@@ -13,11 +13,11 @@ namespace {
 using Ins = const std::vector<Tensor>&;
 
 Tensor norm(const Tensor& x) { return layer_norm(x, 1, {}, {}); }
-// A copy with another layout and storage: gradients through it have no place in x's gradient.
+// A copy with a different layout and storage, so that its gradient can't be written directly into x's gradient.
 Tensor apart(const Tensor& x) { return scale(x, 1.0); }
 Tensor half(const Tensor& x, std::size_t i, std::int64_t dim) { return chunk(x, 2, dim)[i]; }
 
-// f of parts of in[0]; for the oracle, of copies of the parts.
+// Applies f to parts of in[0]. The oracle applies f to copies of the parts.
 template <class F>
 OpCase parts(const std::string& name, const Shape& shape, F f) {
   return {name,

@@ -95,7 +95,7 @@ TEST_CASE("dispatch: every family has its kernels of every instruction set") {
   check_family_of_all_types<UnaryKernels>();
   check_family<QuantizedKernels<float>>(false);  // `widen` may be null
   check_family<QuantizedKernels<bfloat16>>(false);
-  // A name in isas.def that is no family's would leave an instruction set with the kernels of the previous one.
+  // If isas.def misspelled a family's name, the instruction set would silently use the kernels of the previous one.
   for (const IsaLine& line : isa_lines)
     for (std::string_view left = line.kernels == "all" ? "" : line.kernels; !left.empty();) {
       const std::string_view name = left.substr(0, left.find(' '));

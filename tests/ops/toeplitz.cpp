@@ -160,7 +160,7 @@ TEST_CASE("toeplitz: exact causality, and independence of rows and channels") {
   }
 }
 
-// For ones with ones, y_i = i + 1; if the first half of x is zero, so is that of y.
+// If all coefficients and inputs are 1, y_i = i + 1. If the first half of x is zero, so is the first half of y.
 TEST_CASE("toeplitz: transforms of a long sequence leak little into the past") {
   const std::int64_t n = 16384, d = 3, half = n / 2;
   std::vector<double> sums;
@@ -168,7 +168,7 @@ TEST_CASE("toeplitz: transforms of a long sequence leak little into the past") {
   const Tensor want = Tensor::from(sums, {1, 1, n, d}), zeros = Tensor::zeros({1, 1, half, d});
   const Tensor ones = Tensor::full({1, 1, n, d}, 1), t = Tensor::full({1, n, d}, 1);
   const Tensor late = concat({zeros, Tensor::full({1, 1, half, d}, 1)}, 2);
-  const double size = static_cast<double>(n);  // ‖t‖₂ ‖x‖₂ for ones
+  const double size = static_cast<double>(n);  // ‖t‖₂ ‖x‖₂ if all elements are 1
   for (DType dtype : {DType::f32, DType::f64}) {
     const double bound = dtype == DType::f32 ? 4e-7 : 8e-16;
     const auto product = [&](const Tensor& x) {
@@ -196,7 +196,7 @@ TEST_CASE("toeplitz: prepared coefficients give the same bits and gradients") {
       CHECK(same_bits(plain.y, ready.y));
       for (std::size_t i : {0, 1}) CHECK(same_bits(plain.gradients[i], ready.gradients[i]));
       const ToeplitzCoefficients kept(t, causal, 2, form);
-      for (Isa isa : available_isas()) {  // spectra for another instruction set are made anew
+      for (Isa isa : available_isas()) {  // spectra are computed again for a different instruction set
         Context context;
         context.set_isa(isa);
         ContextScope scope(context);

@@ -166,7 +166,7 @@ TEST_CASE("quantized models: a token stream's logits are those of the forward pa
       CHECK(relative_error(logits, reshape(slice(all, 1, i, i + 1), {symbols})) < 0.05);
     }
     CHECK(relative_error(prompt->append(tokens), reshape(slice(all, 1, n - 1, n), {1, symbols})) < 0.05);
-    // Beside others, a text has the same bits as by itself.
+    // A text gives the same bits alone and among other texts.
     const auto three = prompt->select({0, 0, 0}), alone = prompt->select({0});
     for (std::int64_t step = 0; step < 3; ++step) {
       const Tensor beside = three->append(Tensor::from<std::int64_t>({1, 2 + step, 3}, {3, 1}));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Folders within a room include each other in one direction only. Prints the folders of a cycle.
+# Folders within a module include each other in one direction only. Prints the folders of a cycle.
 # usage: arrows.sh SOURCE_DIR
 set -euo pipefail
 cd "$1"

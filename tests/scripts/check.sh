@@ -24,7 +24,7 @@ elsewhere() {
 touch "$work/bin/make" && chmod +x "$work/bin/make"
 expect "make does as well as ninja, no package is missing" "$(elsewhere ninja-build)" ready
 expect "only what is missing is named" "$(elsewhere g++ ninja-build cmake binutils)" \
-  "script: these Debian packages are missing: g++ cmake binutils. Install their equivalents and run this again"
+  "script: these Debian packages are missing: g++ cmake binutils. Install their equivalents and run this script again"
 for name in clang++ cmake nm; do cp "$work/bin/make" "$work/bin/$name"; done
 expect "all is there" "$(elsewhere g++ ninja-build cmake binutils)" ready
 if [ ! -f /usr/include/CLI/CLI.hpp ] && [ ! -f /usr/local/include/CLI/CLI.hpp ]; then
@@ -46,10 +46,10 @@ rm "$work/calls"
 elsewhere --yes bible-kjv >/dev/null
 expect "apt-get with fresh lists" "$(cat "$work/calls")" "$install"
 
-# Optional packages are skipped by name.
+# Missing optional packages are named and skipped.
 rm "$work/bin/apt-get"
 expect "optional packages" "$(PATH=$work/bin CI=1 "$bash" -c '. "$1/tools/setup.sh"; want_packages doxygen; say on' script "$source" 2>&1 |
-  tail -n 2)" $'Going on without\non'
+  tail -n 2)" $'Continuing without these packages\non'
 part_of() { sed -n "/^$1()/,/^}/p" "$source/tools/check"; }
 run_parts() {  # the parts of tools/check in a checkout that holds one file, $1
   mkdir -p "$work/checkout"

@@ -23,7 +23,7 @@ Tensor complex_tensor(const Shape& shape, std::uint64_t seed, DType dtype = DTyp
   return dtype == DType::f64 ? x : to_single(x);
 }
 double growth(DType dtype, int64_t n) { return dtype == DType::f64 ? error_growth<double>(n) : error_growth<float>(n); }
-// The error of a transform in units of growth, bounded as in spectral_lengths.cpp.
+// The error of a transform in units of growth, bounded as in lengths.cpp.
 constexpr double transform_bound = 2;
 
 // exp(-2πi shift k/n), (n, 1)

@@ -1,4 +1,4 @@
-// Labelled texts in memory, for their tests.
+// Labeled texts in memory, for their tests.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,7 +1,8 @@
 #!/bin/sh
 # c_abi.sh NM LIBRARY PROGRAM RECORD
-# Checks that the C names exported by the shared library, and the output of c_abi.c about weft/weft_c.h, are those on
-# record. After an intended change, run it again with `>` RECORD on its output, and document the change in CHANGELOG.md.
+# Checks that the C names exported by the shared library, and the output of c_abi.c about weft/weft_c.h, are those in
+# RECORD. After an intended change, run it again with its output redirected to RECORD, and document the change in
+# CHANGELOG.md.
 set -eu
 nm=$1 library=$2 program=$3 record=$4
 now=$(mktemp)

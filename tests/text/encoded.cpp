@@ -116,7 +116,7 @@ TEST_CASE("a file of ids is reused for the same text and tokenizer, and rewritte
   };
   CHECK(encode(*by_bytes) == by_bytes->encode(text));
   const auto first = inode();
-  // its mapping keeps others from reusing the inode number
+  // its mapping keeps other files from reusing the inode number
   const EncodedText kept = EncodedText::of_file(path, *by_bytes, ids, 0);
   CHECK(encode(*by_bytes) == by_bytes->encode(text));
   CHECK(inode() == first);

@@ -77,8 +77,8 @@ TEST_CASE("fnet tokenizer: special symbols, spaces, quotation marks") {
   CHECK(t->encode("the \u2581fox") == pieces_of("the fox"));
 }
 
-// Like transformers' fast tokenizer (bench/interop/fnet_tokenizer.py): one piece, unless a special symbol includes
-// them.
+// Like transformers' fast tokenizer (bench/interop/fnet_tokenizer.py): such spaces are one piece, unless a special
+// symbol includes them.
 TEST_CASE("fnet tokenizer: spaces at the end of a text and before special symbols") {
   const auto t = tokenizer();
   const Ids space = {of_piece("\u2581")}, fox = pieces_of("fox");

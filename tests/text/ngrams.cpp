@@ -1,4 +1,4 @@
-// Words and parts of words in buckets.
+// Words and their n-grams, hashed to buckets.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST_CASE("ngrams: ids are within the size, the same after JSON, and spread over
   CHECK(small->decode(2) == "[cls]");
   CHECK(small->decode(7) == "[4]");
   CHECK_THROWS_AS((void)small->decode(103), Error);
-  // The buckets of a checkpoint must stay where they are.
+  // The buckets of existing checkpoints must not change.
   std::string now;
   for (const std::int64_t id : ngrams(2, 3, 2)->encode("ab c")) now += std::to_string(id) + " ";
   CHECK(now == "260266 1009394 273653 27190 645975 216115 174621 1010554 557367 240612 185552 ");

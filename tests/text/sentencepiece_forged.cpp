@@ -1,4 +1,4 @@
-// SentencePiece models for which it would read outside of its memory. This file isn't built without SentencePiece.
+// Forged models with which SentencePiece would read outside of its memory. This file isn't built without SentencePiece.
 #include "fnet_tokenizer_support.h"
 #include "forms/sentencepiece_model.h"
 #include "sentencepiece/model_check.h"

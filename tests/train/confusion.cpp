@@ -35,7 +35,7 @@ TEST_CASE("confusion: counts, accuracy and scores by hand") {
   CHECK(second.recall == 3.0 / 4);
   CHECK(third.actual == 4);
   CHECK(third.predicted == 0);
-  CHECK(third.precision == 0);  // no row was predicted so
+  CHECK(third.precision == 0);  // no row has this prediction
   CHECK(third.recall == 0);
   CHECK(third.f1 == 0);
   const LabelScores mean = c.macro_average();

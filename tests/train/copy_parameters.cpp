@@ -20,7 +20,8 @@ Values values_of(const Model& model) {
   return values;
 }
 
-// With as many classes as labels and as the width of the model, so that no shape tells the head from the rest.
+// With as many classes as labels and as the width of the model, so that shapes don't distinguish the head from other
+// parameters.
 Checkpoint classifier(const std::string& arch, const std::vector<std::string>& labels, std::uint64_t seed) {
   Checkpoint made;
   made.model = small_model(arch, Task::classifier, 9, std::ssize(labels), {4, 6, 4});

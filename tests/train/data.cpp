@@ -250,7 +250,8 @@ TEST_CASE(
   }
   CHECK(orders[0] != orders[1]);
   CHECK(orders[1] != orders[2]);
-  // Rows of the same length change places: some batch is a set of rows that is no batch of the previous epoch.
+  // Rows of the same length are shuffled, so at least one batch has a set of rows that no batch of the previous
+  // epoch had.
   const auto sets = [](const Ids& order) {
     std::set<std::set<std::int64_t>> batches;
     for (std::size_t i = 0; i + 8 <= order.size(); i += 7)

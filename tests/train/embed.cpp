@@ -19,7 +19,7 @@ namespace {
 
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) { return Random(seed).uniform(shape, -1, 1, DType::f64); }
 
-// 40 pairs of a text and another with the same number in words.
+// 40 pairs: a text, and a second text with the same number in words.
 LabelledTexts pairs() {
   const char* tens[] = {"ten", "twenty", "thirty", "forty"};
   const char* ones[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "none"};
@@ -151,7 +151,7 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
   std::swap(other.names[3], other.names[4]);
   CHECK(data.fingerprint() != PairData(other, rows, tokenizer, 7, 16).fingerprint());
 
-  // Of three texts the first is nearest to its own label; the second has one nearer, in another batch.
+  // Of three texts, the first is nearest to its own label. For the second, a label of a different batch is nearer.
   const auto meter = data.meter();
   meter->add(Tensor::from<float>({1, 0, 0, 1, 1, 0, 0.9F, 0.8F}, {4, 2}), batch);
   meter->add(Tensor::from<float>({1, 1, 0, 1}, {2, 2}), batch);
@@ -159,7 +159,7 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
   CHECK(meter->metrics().at(0).value == doctest::Approx(1.0 / 3));
   CHECK(meter->metrics().at(1).value == 1);
 
-  // Vectors that are all equal, or no numbers, find nothing.
+  // Vectors that are all equal, or NaN, find nothing.
   for (const float x : {1.F, std::numeric_limits<float>::quiet_NaN()}) {
     const auto none = data.meter();
     none->add(Tensor::full({32, 2}, x), data.validation(0));

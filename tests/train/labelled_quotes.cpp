@@ -35,10 +35,10 @@ TEST_CASE("labeled texts: tabs, with quotation marks in the text or around field
         Strings{"x: \"Never\" he said", "y: plain \"b\"", "x: \""});
   CHECK(pairs(parse("label\ttext\n1\t\"a\ttab, a \"\"quote\"\"\nand a line\"\n2\tb\n")) ==
         Strings{"1: a\ttab, a \"quote\"\nand a line", "2: b"});
-  // Around a whole field they are no text, alone or together with marks that are.
+  // Marks around a whole field are not text, whether or not the field contains other marks that are text.
   CHECK(pairs(parse("x\t\"a\"\ny\t\"b \"\"c\"\"\"\nx\t\"\"\ny\t\"d\" and \"e\"\n")) ==
         Strings{"x: a", "y: b \"c\"", "x: ", "y: \"d\" and \"e\""});
-  // Quoted fields with tabs and line ends inside, and one that isn't closed before others.
+  // Quoted fields that contain tabs and line ends, and an unclosed field before other fields.
   const std::string two_lines = "x\t\"a\n\nb\tc\nd\ne\nf\"\n";
   CHECK(pairs(parse(two_lines + two_lines + "y\t\"d\" e\ny\t\"h\nx\t\"i\"\n" + two_lines)) ==
         Strings{"x: a\n\nb\tc\nd\ne\nf", "x: a\n\nb\tc\nd\ne\nf", "y: \"d\" e", "y: \"h", "x: i",

@@ -44,7 +44,7 @@ TEST_CASE("rows: two columns of one name are refused where that name is meant") 
   LabelledOptions header = columns({"3"}, "1");
   header.header = true;
   CHECK(parse_labelled(two_texts, "rows", header).texts[0] == "e f");
-  // in columns that nobody needs
+  // in unused columns
   const LabelledTexts other = parse_labelled("label,text,x,x\n1,a b,,\n2,c d,,\n", "rows");
   CHECK(other.texts == std::vector<std::string>{"a b", "c d"});
   // Names above numbers are names, even if they are equal.

@@ -23,7 +23,7 @@
 namespace weft::test {
 namespace {
 
-// A model whose sizes are multiples of nothing, and its checkpoint.
+// A model whose sizes are multiples of no vector or block, and its checkpoint.
 struct Saved {
   TemporaryFolder folder;
   std::unique_ptr<Model> model;

@@ -216,7 +216,7 @@ TEST_CASE("ranks: traffic of a rank is below twice the gradient's size, whatever
 
 namespace {
 
-// One rank, whose transfers take some looks. What they fill is theirs until they are done.
+// One rank, whose transfers are done only after several polls. Until then, a transfer owns the memory that it fills.
 class SlowRank : public Ranks {
  public:
   int rank() const noexcept override { return 0; }
@@ -233,7 +233,7 @@ class SlowRank : public Ranks {
   std::unique_ptr<Transfer> from_owners(void* data, const std::vector<std::size_t>&) override {
     return std::make_unique<Slow>(places_, data);
   }
-  int shared = 0;        // transfers to where another one was under way
+  int shared = 0;        // transfers into memory of a transfer in progress
   std::size_t most = 0;  // to owners at once
 
  private:

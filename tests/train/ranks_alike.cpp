@@ -195,7 +195,7 @@ TEST_CASE("ranks: facts are compared by name, whatever their number and order, l
                 "[ranks] not the same b on rank 1 as on rank 0: none, not 2"));
   for (const std::string& error : compared({{"d", text}}, {{"d", text + "y"}}))
     CHECK(error == "[ranks] not the same d on rank 1 as on rank 0");
-  const std::string zero(1, '\0');  // which ends names and values where they are sent
+  const std::string zero(1, '\0');  // which ends each name and value in a message
   CHECK(compared({{"a", "x" + zero + "y"}, {"b", "1"}}, {{"b", "1"}, {"a", "x" + zero + "y"}})[0] == "");
   for (const std::string& error : compared({{"a", "x" + zero + "y"}}, {{"a", "x" + zero + "z"}}))
     CHECK(error == "[ranks] not the same a on rank 1 as on rank 0");

@@ -1,4 +1,4 @@
-// A run's folder as the library writes it: best and last checkpoint, metrics, patience, failing saves.
+// A run's folder as the library writes it: best and last checkpoint, metrics, patience, failed saves.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -68,7 +68,7 @@ TEST_CASE("series: windows, their targets, and the parts of the split") {
   CHECK(rows.input.mean == std::vector<double>{75, 7.5});
   CHECK(rows.output.mean == std::vector<double>{7.5, 7.5, 75, 75});
   const auto data = forecast_data(series, options, {80, 10}, rows);
-  // Targets 16, 17 are the only ones in the validation part, and their frames lie before it.
+  // Targets 16 and 17 are the only ones in the validation set, and their frames precede it.
   const Batch batch = data->validation(0);
   CHECK(batch.frames.to_vector<float>() == std::vector<float>{130, 13, 140, 14, 150, 15});
   CHECK(batch.target.to_vector<float>() == std::vector<float>{16, 17, 160, 170});

@@ -43,7 +43,7 @@ bool in_order(const LabelledTexts& texts) {
 
 }  // namespace
 
-TEST_CASE("split: alternating labels are held out in proportion, whatever their number") {
+TEST_CASE("split: alternating labels are held out stratified, whatever their number") {
   for (const std::int64_t labels : {2, 5, 10, 1000})
     for (const double share : {0.1, 0.25})
       for (const std::uint64_t seed : {0, 7}) {
@@ -104,7 +104,7 @@ TEST_CASE("split: rows with the same text are on one side, also with other label
   }
 }
 
-TEST_CASE("split: folds are all rows together, each once, each label in proportion") {
+TEST_CASE("split: folds contain each row once and are stratified by label") {
   const LabelledTexts rows = rotating(1003, 10);
   std::multiset<std::string> all;
   for (std::int64_t fold = 0; fold < 5; ++fold) {

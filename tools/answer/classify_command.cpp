@@ -172,7 +172,8 @@ int classify(const ClassifyCommand& o) {
   if (rows) {
     classify_rows(o, *rows, answers);
   } else if (!o.form.columns.empty() || options.header || options.literal_quotes || options.skip_bad_rows) {
-    throw UsageError(o.file + ": each line is a text, without columns (--format says how rows are written)");
+    throw UsageError(o.file +
+                     ": expected lines of text, which have no columns (--format FORMAT reads the lines as rows)");
   } else {
     classify_lines(o, answers, !columns.second.empty());
   }
@@ -195,9 +196,9 @@ Command classify_command(CLI::App& weft, weft::Ranks*) {
       ->excludes(command->get_option("--json"));
   o->form.add_to(*command, command->get_option("file"));
   command->footer(
-      "Prints LABEL, tab, PROBABILITY for each text, in order, as soon as it is known.\n"
+      "Prints LABEL, a tab and PROBABILITY for each text, in order, as soon as they are known.\n"
       "A file is read as a table if its name (.csv, .tsv) or its rows show that it is one. Its columns and\n"
-      "--literal-quotes are those of training. Otherwise, and on standard input without --format, each\n"
+      "--literal-quotes are those of training. Otherwise, and for standard input without --format, each\n"
       "line is one text.\n"
       "Examples:\n"
       "  weft classify news texts.txt --top 3 --json\n"

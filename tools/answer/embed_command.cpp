@@ -44,7 +44,7 @@ int embed(const EmbedCommand& o) {
 }  // namespace
 
 Command embed_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("embed", "Make vectors of texts");
+  CLI::App* command = weft.add_subcommand("embed", "Compute vectors (embeddings) of texts");
   const auto o = std::make_shared<EmbedCommand>();
   o->checkpoint.add_to(*command);
   CLI::Option* file = command
@@ -56,8 +56,8 @@ Command embed_command(CLI::App& weft, weft::Ranks*) {
   o->form.add_to(*command, file);
   command->footer(
       "Prints a JSON object for each text: the text and its vector, whose norm is 1. A model that was\n"
-      "trained with --task retrieval gives the vectors that it learned; for any other model of texts, they\n"
-      "are the mean of what its layers make of the tokens.\n"
+      "trained with --task retrieval computes the vectors that it learned. For any other model of texts,\n"
+      "a vector is the mean of the last layer's outputs over the tokens.\n"
       "Examples:\n"
       "  weft embed titles titles.txt --out titles.npy\n"
       "  echo \"Oil prices soar\" | weft embed titles");

@@ -26,8 +26,8 @@ std::string as_json_line(const weft::FilledText& filled) {
 int fill_mask(const AnswerOptions& o) {
   const weft::Checkpoint checkpoint = o.checkpoint.load();
   if (const weft::Task task = checkpoint.model->task(); task != weft::Task::masked_lm)  // before waiting for any text
-    throw weft::Error(std::string("the checkpoint is a ") + weft::task_name(task) +
-                      ", expected a masked-lm (weft train --task masked-lm)");
+    throw weft::Error(std::string("expected a checkpoint with the task masked-lm (weft train --task masked-lm), got ") +
+                      weft::task_name(task));
   std::int64_t number = 0;
   const auto fill = [&](const std::string& line, const std::string& name) {
     ++number;
@@ -50,10 +50,10 @@ int fill_mask(const AnswerOptions& o) {
 Command fill_mask_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("fill-mask", "Fill in the masked symbols of a text");
   const auto o = std::make_shared<AnswerOptions>(5);
-  o->add_to(*command, "Texts, one per line, with [mask] (in any case) for each symbol to fill in", "symbols per gap",
-            "Print a JSON object for each text, with the filled-in text");
+  o->add_to(*command, "Texts, one per line, with [mask] (in upper or lower case) for each symbol to fill in",
+            "symbols per gap", "Print a JSON object for each text, with the filled-in text");
   command->footer(
-      "Prints a line for each gap, in order: SYMBOL, tab, PROBABILITY for each symbol.\n"
+      "Prints a line for each gap, in order, with SYMBOL, a tab and PROBABILITY for each symbol.\n"
       "Examples:\n"
       "  weft fill-mask book texts.txt --top 3 --json\n"
       "  echo \"To be, or not to b[mask]\" | weft fill-mask book");

@@ -44,8 +44,8 @@ std::string prompt_of(const GenerateCommand& o) {
   return o.prompt_file.empty() ? o.prompt : read_prompt(o.prompt_file);
 }
 
-// Prints each sample after the prompt. The text of the current sample is printed as it comes; text of later samples
-// waits for its turn.
+// Prints each sample after the prompt. The text of the current sample is printed as it is generated; text of later
+// samples waits for its turn.
 class SamplePrinter {
  public:
   SamplePrinter(std::string prompt, std::int64_t samples)
@@ -116,16 +116,16 @@ Command generate_command(CLI::App& weft, weft::Ranks*) {
   auto* prompt = add_option(*command, "--prompt", "TEXT", take_prompt, "The text to continue; - reads standard input");
   add_text(*command, "--prompt-file", "FILE", o->prompt_file, "The text to continue; - is standard input")
       ->excludes(prompt);
-  add_number(*command, "--tokens", options.tokens, {0}, "Symbols to generate");
+  add_number(*command, "--tokens", options.tokens, {0}, "Number of symbols to generate");
   add_number(*command, "--temperature", options.temperature, {0},
              "Temperature of sampling; 0: always the most likely symbol");
-  add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely; 0: among all");
+  add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely symbols; 0: among all");
   add_number(*command, "--top-p", options.top_p, {.lowest = 0, .highest = 1, .above = true},
              "Choose among the most likely symbols whose probabilities add up to this");
   add_texts(*command, "--stop", "TEXT", options.stop, "Stop before this text; may be given more than once");
   add_number(*command, "--num-samples", o->samples, {1},
              "Number of continuations, with the seeds --seed, --seed + 1, ...; up to eight run in one batch. The first "
-             "is printed as it comes, the others in order");
+             "is printed as it is generated, the others in order");
   add_number(*command, "--seed", options.seed, {0}, "Seed of sampling");
   o->checkpoint.add_precision_to(*command);
   o->checkpoint.add_copy_to(*command);

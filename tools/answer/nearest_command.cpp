@@ -92,7 +92,7 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
       command->add_option("corpus", o->corpus, "Texts to search, one per line, or a table like those of training")
           ->type_name("FILE")
           ->required();
-  command->add_option("query", o->queries, "What to look for; may be given more than once")
+  command->add_option("query", o->queries, "Text of the query; may be given more than once")
       ->type_name("TEXT")
       ->required();
   add_number(*command, "--top", o->top, {1}, "Number of texts to print for each query");
@@ -100,8 +100,8 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   command->add_flag("--json", o->json, "Print a JSON object for each query");
   o->form.add_to(*command, corpus);
   command->footer(
-      "Prints SIMILARITY, tab, TEXT for each text, the nearest first. The similarity is the cosine of the\n"
-      "angle between the vectors of weft embed. With several queries, an empty line follows each.\n"
+      "Prints SIMILARITY, a tab and TEXT for each text, the nearest first. The similarity is the cosine\n"
+      "of the angle between the vectors of weft embed. With several queries, an empty line follows each.\n"
       "Examples:\n"
       "  weft nearest titles titles.txt \"a strike at the airport\" --top 3\n"
       "  weft nearest titles titles.txt --vectors titles.npy \"oil prices\"");

@@ -91,12 +91,6 @@ int predict(const PredictCommand& o) {
     throw UsageError(std::string("--threshold is for a multilabel; the checkpoint is a ") + weft::task_name(task));
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
-<<<<<<< HEAD
-  const TextColumns columns = columns_of_run(run_of(o.checkpoint.path()));
-  for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text) {
-    std::cout << (o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o)) << std::flush;
-    if (!std::cout) throw weft::Error("can't write to standard output");
-=======
   const std::vector<std::string> columns = columns_of_run(run_of(o.checkpoint.path()));
   for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text, const TextPlace& place) {
     std::string answer;
@@ -122,14 +116,18 @@ Command predict_command(CLI::App& weft, weft::Ranks*) {
       command
           ->add_option("file", o->file, "Texts, one per line, or rows like those of training (default: standard input)")
           ->type_name("FILE");
+<<<<<<< HEAD
   add_number(*command, "--threshold", o->threshold, {0, 1}, "Multilabel: the lowest probability of a label", "0.5");
+=======
+  add_number(*command, "--threshold", o->threshold, {0, 1},
+             "Multilabel: minimum probability of the labels that are printed", "0.5");
   command->add_flag("--json", o->json, "Print a JSON object for each text");
   o->form.add_to(*command, file);
   command->footer(
-      "Prints for each text a line of the numbers (weft train --task regression) or of the labels and\n"
-      "their probabilities (--task multilabel), separated by tabs; or, for --task tagging, a line for\n"
-      "each word and its tag, and an empty line. For a forecast (--frames, --target) the file is a table,\n"
-      "and each line is a number that follows its last row.\n"
+      "Prints a line for each text: its numbers (weft train --task regression), or its labels and their\n"
+      "probabilities (--task multilabel), separated by tabs. For --task tagging, prints a line for each\n"
+      "word and its tag, and an empty line after each text. For a forecast (--frames, --target), the\n"
+      "file is a table, and each printed line is a number that follows the table's last row.\n"
       "Examples:\n"
       "  weft predict prices texts.txt\n"
       "  weft predict weather table.csv\n"

@@ -105,9 +105,11 @@ int average(const AverageCommand& o) {
 }  // namespace
 
 Command average_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("average", "Average checkpoints of one run, often a better model");
+  CLI::App* command =
+      weft.add_subcommand("average", "Average checkpoints of one run, which often gives a better model");
   const auto o = std::make_shared<AverageCommand>();
-  add_checkpoints(*command, "dirs", o->folders, "Two or more checkpoints of one model; a run stands for its best one")
+  add_checkpoints(*command, "dirs", o->folders,
+                  "Two or more checkpoints of one model; the folder of a run means its best checkpoint")
       ->expected(CLI::detail::expected_max_vector_size);
   add_text(*command, "--out", "DIR", o->out, "Folder for the average");
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
@@ -115,8 +117,8 @@ Command average_command(CLI::App& weft, weft::Ranks*) {
       "Examples:\n"
       "  weft average book/best book/last --out mean\n"
       "  weft eval mean --text book.txt\n"
-      "Averages each parameter. The average of checkpoints along one run, while its learning rate is high,\n"
-      "is often better than any of them (arXiv 1803.05407); for runs with different seeds it is worse.\n"
-      "weft eval measures it.");
+      "Averages each parameter. The average of several checkpoints of one run, saved while its learning\n"
+      "rate is high, is often better than each of them (arXiv 1803.05407). The average of runs with\n"
+      "different seeds is worse. weft eval measures the loss of the average.");
   return {command, [o] { return average(*o); }};
 }

@@ -77,11 +77,11 @@ Command convert_command(CLI::App& weft, weft::Ranks*) {
   add_text(*command, "in", "IN", o->in, "Checkpoint to convert, a folder or a file");
   add_text(*command, "out", "OUT", o->out, "The new folder");
   command->footer("Formats:\n" + forms() +
-                  "A state dict is a folder with a model.safetensors, or that file; a config.json beside it has the\n"
-                  "arguments of TNNs and of g-mlp-pytorch's gMLPs. tools/pt_to_safetensors.py makes both from .pt and\n"
-                  ".bin files.\n"
-                  "Prints what was left out and what the other format has no place for. A checkpoint that names its\n"
-                  "format needn't be converted to be used by classify, fill-mask, eval and info.\n"
+                  "A state dict is a file model.safetensors, or the folder that contains the file. For TNNs and for\n"
+                  "g-mlp-pytorch's gMLPs, a config.json beside it contains the arguments.\n"
+                  "tools/pt_to_safetensors.py makes both files from .pt and .bin files.\n"
+                  "Prints what was left out and what the other format can't represent. classify, fill-mask, eval and\n"
+                  "info can use a checkpoint that names its format without conversion.\n"
                   "Examples:\n"
                   "  weft convert fnet-base fnet\n"
                   "  weft convert news fnet-news --to huggingface-fnet\n"

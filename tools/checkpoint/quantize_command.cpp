@@ -40,13 +40,14 @@ std::unique_ptr<weft::Data> data_of_run(const std::string& source, const weft::C
                           (weft::task_source(checkpoint.model->task()) == weft::Source::rows ? "--data" : "--text");
   const std::string run = parent_of(source);
   if (!fs::exists(weft::run_path(run))) {
-    std::cerr << "\"" << source << "\" belongs to no run whose data could be measured" << way << std::endl;
+    std::cerr << "\"" << source << "\" doesn't belong to a run whose data could be measured" << way << std::endl;
     return nullptr;
   }
   try {
     const std::int64_t all = std::numeric_limits<std::int64_t>::max();
     report::Validation found = report::load_validation(report::read_description(run), run, checkpoint, all);
-    if (found.changed) std::cerr << "the data of \"" << run << "\" have changed since it began" << std::endl;
+    if (found.changed)
+      std::cerr << "the data of the run \"" << run << "\" have changed since the run began" << std::endl;
     return std::move(found.data);
   } catch (const Error& error) {
     std::cerr << "the run's own data can't be measured: " << error.what() << way << std::endl;
@@ -120,7 +121,7 @@ int quantize(const QuantizeCommand& o) {
   out.check();
   const weft::Checkpoint before = o.checkpoint.load();
   if (const auto to = weft::quantized_to(before.model->parameters()))
-    throw Error("\"" + source + "\" is quantized already, " + weft::quantization_name(*to) +
+    throw Error("\"" + source + "\" is already quantized to " + weft::quantization_name(*to) +
                 ": give the checkpoint that it was made from");
   weft::Checkpoint after = o.checkpoint.load();
   weft::quantize(*after.model, weft::quantization_from_name(o.to));
@@ -158,10 +159,11 @@ Command quantize_command(CLI::App& weft, weft::Ranks*) {
   o->data.add_to(*command);
   add_threads(*command);
   command->footer(
-      "Prints the size of the file and the figures of weft eval, before (f32) and after (activations in\n"
-      "bf16, like classify, generate, fill-mask and eval compute), on the given data or else on the run's\n"
-      "validation data.\n"
-      "The result is for inference only: to train on, use the original checkpoint and quantize again.\n"
+      "Prints the size of the file and the metrics of weft eval, before (in f32) and after quantization\n"
+      "(with activations in bf16, as in classify, generate, fill-mask and eval). The metrics are measured\n"
+      "on the given data, or else on the run's validation set.\n"
+      "The result is for inference only. To continue training, use the original checkpoint, and quantize\n"
+      "the result again.\n"
       "Examples:\n"
       "  weft quantize news --to int8 --out news8\n"
       "  weft quantize book --to bf16 --out book16 --text other.txt");

@@ -11,7 +11,8 @@ nlohmann::json parse_json(const std::string& text, const std::string& path) {
   // keys of the objects that are open, by the depth of their members
   std::array<std::set<std::string>, deepest + 1> keys;
   const auto check = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > deepest) throw weft::Error("\"" + path + "\" is nested more than " + std::to_string(deepest) + " deep");
+    if (depth > deepest)
+      throw weft::Error("\"" + path + "\" is nested more than " + std::to_string(deepest) + " levels deep");
     const auto level = static_cast<std::size_t>(depth);
     if (event == json::parse_event_t::object_start && depth < deepest) keys.at(level + 1).clear();
     if (event == json::parse_event_t::key && !keys.at(level).insert(value.get<std::string>()).second)

@@ -22,7 +22,7 @@ constexpr std::size_t enough = 1 << 20;  // bytes of lines that are returned at 
 void take_mark_off(std::string& line, const std::string& name) {
   const std::string mark = line.substr(0, 2);
   if (mark == "\xFF\xFE" || mark == "\xFE\xFF")
-    throw weft::Error(name + ": UTF-16; expected UTF-8 (iconv -f UTF-16 -t UTF-8 FILE > NEW converts it)");
+    throw weft::Error(name + ": expected UTF-8, got UTF-16 (iconv -f UTF-16 -t UTF-8 FILE > NEW converts the file)");
   if (line.substr(0, 3) == "\xEF\xBB\xBF") line.erase(0, 3);
 }
 
@@ -80,7 +80,7 @@ std::vector<std::string> LineReader::next() {
 void for_each_lines(const std::string& path,
                     const std::function<void(const std::vector<std::string>&, const std::string&)>& use) {
   LineReader reader(path);
-  if (reader.is_terminal()) std::cerr << "one text per line; Ctrl-D ends" << std::endl;
+  if (reader.is_terminal()) std::cerr << "enter one text per line; Ctrl-D ends the input" << std::endl;
   bool first = true;
   for (std::vector<std::string> lines; !(lines = reader.next()).empty(); first = false) {
     if (first) take_mark_off(lines[0], reader.name());

@@ -22,13 +22,13 @@ void OutFolder::check() const {
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
     throw Error(name + " names the file \"" + folder + "\", expected a folder");
   if (fs::exists(weft::run_path(folder), error))
-    throw Error(name + " names the folder of a run, \"" + folder + "\": give another");
+    throw Error(name + " names the folder of a run, \"" + folder + "\": give another folder");
   const std::string parent = parent_of(folder);
   for (const std::string& own : {weft::best_path(parent), weft::last_path(parent)})
     if (fs::exists(weft::run_path(parent), error) && fs::equivalent(folder, own, error))
       throw Error(name + " names a checkpoint of the run \"" + parent + "\", \"" + folder + "\": give another folder");
   for (const std::string& file : files)
     if (!overwrite && fs::exists(fs::symlink_status(folder + "/" + file, error)))
-      throw Error("\"" + folder + "\" has a checkpoint already, or a file of one (" + file +
+      throw Error("\"" + folder + "\" already contains a checkpoint or a file of one (" + file +
                   "): --overwrite replaces it");
 }

@@ -63,7 +63,7 @@ MpiStart start_mpi() {
   using Start = MpiStart();
   Start* start = nullptr;
   *reinterpret_cast<void**>(&start) = ::dlsym(module, mpi_start_name);
-  if (start == nullptr) fail_all(std::string("\"") + mpi_module + "\" is from another version of weft");
+  if (start == nullptr) fail_all(std::string("\"") + mpi_module + "\" belongs to a different version of weft");
   return start();
 }
 #else
@@ -91,7 +91,7 @@ std::unique_ptr<weft::Ranks> start_ranks(int argc, char** argv) {
   if (start.error != nullptr) fail_all(start.error);
   if (start.ranks == nullptr && started > 1)
     fail_all("mpirun started " + std::to_string(started) +
-             " processes that can't find each other: it belongs to another MPI than weft's");
+             " processes that can't find each other: this mpirun and weft use different MPI libraries");
   std::unique_ptr<weft::Ranks> ranks(start.ranks);
   if (!ranks) return nullptr;
   share_threads(start.on_this_machine);

@@ -46,7 +46,7 @@ class Rows {
     for (std::uint64_t tries = 0; tries < most; ++tries)
       if (task_.make(random_.split(tried_++), row_) && seen_.insert(hash_of(row_.text)).second) return row_;
     throw Error("[data] no new row in " + std::to_string(most) + " tries after " + std::to_string(seen_.size()) +
-                " rows: these options allow too few");
+                " rows: these options allow too few distinct rows");
   }
 
  private:
@@ -98,7 +98,7 @@ int generate(const Options& o, const GeneratedTask& task) {
   }
   shown.clear();
   if (stop_signal != 0) {
-    std::cerr << "weft: stopped, nothing was written" << std::endl;
+    std::cerr << "weft: stopped; nothing was written" << std::endl;
     return 128 + stop_signal;
   }
   for (const auto& file : files) file->commit();
@@ -118,7 +118,7 @@ int check(const Options& o, const GeneratedTask& task) {
     try {
       const std::string answer = task.answer(rows.texts[i]);
       if (answer == label) continue;
-      if (wrong++ == 0) first = where + "its label is " + label + ", its text gives " + answer;
+      if (wrong++ == 0) first = where + "expected the label " + answer + ", got " + label;
     } catch (const Error& error) {
       throw Error(where + error.what());
     }

@@ -149,8 +149,8 @@ class Listops : public GeneratedTask {
  public:
   void add_to(CLI::App& command) override {
     add_number(command, "--min-length", rules_.min_length, {0},
-               "Rows are longer than this; operators, digits and ] count");
-    add_number(command, "--max-length", rules_.max_length, {4, 1 << 20}, "Rows are shorter than this");
+               "Rows have more symbols than this: operators, digits and ]");
+    add_number(command, "--max-length", rules_.max_length, {4, 1 << 20}, "Rows have fewer symbols than this");
     add_number(command, "--depth", rules_.depth, {2, 100}, "Maximum number of nodes from the root to a leaf");
     add_number(command, "--arguments", rules_.arguments, {2, 1000}, "Maximum number of arguments of an operator");
   }
@@ -181,7 +181,7 @@ TaskKind listops_kind() {
       "listops", "ListOps: nested operations on digits, and their values",
       "ListOps by the rules of the Long Range Arena: expressions of MIN, MAX, MED (truncated) and SM (the sum modulo "
       "10) of digits, each with its value, in the columns of the arena's own files, without the round brackets. The "
-      "arena's Transformer (arXiv 2011.04006) reaches 36.37 % accuracy, chance about 10 to 17 %",
+      "arena's Transformer (arXiv 2011.04006) reaches 36.37 % accuracy; chance is about 10 to 17 %",
       []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Listops>(); }};
 }
 

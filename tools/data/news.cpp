@@ -62,7 +62,7 @@ Source source_of(const std::string& from) {
   if (fs::exists(installed)) return {installed, weft::os::read_file(installed)};
   throw Error(
       std::string("[news] this system has neither apt-cache nor ") + installed +
-      ", as Debian and Ubuntu have: give package records, like those of Debian's Packages files, by --from FILE");
+      ", as Debian and Ubuntu have: give package records, like those of Debian's Packages files, with --from FILE");
 }
 
 // Appends the words, separated by blanks. A point by itself is Debian's empty line.
@@ -141,8 +141,8 @@ std::vector<std::string> chosen(const Sections& sections, const std::vector<std:
   std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   if (labels.size() < 2)
-    throw Error("[news] " + name + ": expected descriptions of packages, at least " + std::to_string(fewest) +
-                " of each of two sections, got " + said(labels));
+    throw Error("[news] " + name + ": expected descriptions of packages, with at least " + std::to_string(fewest) +
+                " in each of two sections, got " + said(labels));
   return labels;
 }
 
@@ -208,11 +208,12 @@ std::function<int()> add_news(CLI::App& data) {
       data.add_subcommand("news", "A small labeled data set from this system: descriptions of Debian packages");
   const auto o = std::make_shared<Options>();
   add_text(*sub, "--out", "FILE", o->out, "File for the rows: CSV with the header label,text");
-  add_text(*sub, "--test", "FILE", o->test, "File for a tenth of each label's rows, which --out then lacks");
+  add_text(*sub, "--test", "FILE", o->test,
+           "File for a test set: a tenth of each label's rows, which are then not in --out");
   add_text(*sub, "--from", "FILE", o->from,
            "Package records (default: apt-cache dumpavail, or else /var/lib/dpkg/status)");
   add_texts(*sub, "--section", "NAME", o->sections,
-            "Section of Debian, used as a label; may be given more than once (default: " + list(topics) + ")");
+            "Section of Debian that becomes a label; may be given more than once (default: " + list(topics) + ")");
   add_number(*sub, "--rows", o->rows, {fewest}, "Maximum number of rows per label");
   sub->add_flag("--overwrite", o->overwrite, "Replace existing files");
   sub->footer(

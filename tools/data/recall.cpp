@@ -40,7 +40,8 @@ std::set<std::int64_t> some_of(std::int64_t n, std::int64_t k, const weft::Rando
 class Recall : public GeneratedTask {
  public:
   void add_to(CLI::App& command) override {
-    add_number(command, "--length", length_, {6, 1 << 20}, "Symbols in a row, with the one that training puts first");
+    add_number(command, "--length", length_, {6, 1 << 20},
+               "Symbols in a row, including the one that training adds at the front");
     add_number(command, "--pairs", pairs_, {2, 1000}, "Number of keys, and of values");
   }
   void check() const override {
@@ -80,7 +81,7 @@ class Recall : public GeneratedTask {
     std::string symbol, value;
     while (symbols >> symbol)
       if (symbol == asked && symbols >> value) return value;
-    throw Error("[recall] no value of the last key, \"" + asked.substr(0, 20) + "\"");
+    throw Error("[recall] expected a value of the last key, \"" + asked.substr(0, 20) + "\", got none");
   }
 
  private:

@@ -29,9 +29,10 @@ std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint
 
 void MeasuredData::add_to(CLI::App& command) {
   auto* of_text = add_text(command, "--text", "FILE", text,
-                           "UTF-8 text; measures the test part of the run's split, or else the last tenth");
-  auto* of_data = add_text(command, "--data,--csv", "FILE|DIR", data,
-                           "Labeled rows like those of weft train --data, a file or a folder; measures all of them");
+                           "UTF-8 text, of which the test set of the run's split is measured, or else the last tenth");
+  auto* of_data =
+      add_text(command, "--data,--csv", "FILE|DIR", data,
+               "Labeled rows like those of weft train --data, a file or a folder, of which all are measured");
   of_data->excludes(of_text);
   form.add_to(command, of_data);
   command.add_flag("--all", all, "Measure the whole text")->needs(of_text);
@@ -44,7 +45,7 @@ bool MeasuredData::given() const {
   if (!text.empty() || !data.empty()) return true;
   for (const CLI::Option* option : with_data_)
     if (option->count() > 0)
-      throw UsageError(option->get_name() + " describes the data to measure: give --text or --data, too");
+      throw UsageError(option->get_name() + " applies only to given data: give --text or --data, too");
   return false;
 }
 
@@ -63,21 +64,21 @@ weft::TextSplit MeasuredData::text_part(const std::string& run) const {
 
 std::string MeasuredData::note(const std::string& run) const {
   if (text.empty() || all) return "";
-  const char* of = run_text(run, "data", "split").empty() ? " part of --split 80/10/10" : " part of the run";
-  return text + ": its last " + std::to_string(text_part(run).validation) + " % were measured, the " + kind(run) + of;
+  const char* of = run_text(run, "data", "split").empty() ? " set of --split 80/10/10" : " set of the run";
+  return text + ": measured the last " + std::to_string(text_part(run).validation) + " %, the " + kind(run) + of;
 }
 
 std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoint, const std::string& run) const {
   const weft::Model& model = *checkpoint.model;
   const std::int64_t length = length_of(*this, checkpoint);
-  const std::string what = std::string("the checkpoint is a ") + weft::task_name(model.task());
+  const std::string what = std::string("the checkpoint has the task ") + weft::task_name(model.task());
   if (weft::task_source(model.task()) == weft::Source::rows) {
     if (data.empty()) throw weft::Error(what + ": give --data");
     if (model.task() == weft::Task::forecast) {
       const auto options = forecast_options(checkpoint, run_setting(run, "data", "season", 0), batch);
       std::vector<std::string> columns = options.frames;
       columns.insert(columns.end(), options.targets.begin(), options.targets.end());
-      std::cerr << data << ": its last tenth is measured" << std::endl;
+      std::cerr << data << ": measuring the last tenth of the rows" << std::endl;
       return measured_series(checkpoint, weft::read_series(data, columns), options, {90, 10});
     }
     const bool are_classes = model.task() == weft::Task::classifier;
@@ -89,7 +90,7 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
     const weft::TargetKind kind{model.task(), checkpoint.info.labels, model.output()};
     if (model.input().defined()) return weft::frame_data({}, texts, kind, model.input(), length, batch);
     if (texts.content() != weft::RowContent::texts)
-      throw weft::Error(what + " of texts, but the rows of \"" + data + "\" are " +
+      throw weft::Error(what + " and reads texts, but the rows of \"" + data + "\" are " +
                         weft::row_content_name(texts.content()));
     if (model.task() == weft::Task::retrieval)
       return std::make_unique<weft::PairData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch);

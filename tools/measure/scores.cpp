@@ -31,7 +31,7 @@ std::string figures(const weft::LabelScores& s) {
 }
 
 std::string matrix(const weft::Confusion& confusion, const std::vector<std::string>& labels, std::size_t width) {
-  std::string text = "\n" + padded("is \\ taken for", width);
+  std::string text = "\n" + padded("true\\predicted", width);
   for (std::int64_t given = 0; given < confusion.labels(); ++given)
     text += " " + padded(labels[static_cast<std::size_t>(given)], 7);
   text += "\n";

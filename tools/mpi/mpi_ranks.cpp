@@ -93,7 +93,7 @@ class MpiRanks : public weft::Ranks {
     for (const Slot& slot : all) {
       fit = fit && slot.size <= sizeof slot.text;
       sum += slot.size;
-      if (sum > INT_MAX) throw weft::Error("[mpi] expected texts of 2 GiB at most");
+      if (sum > INT_MAX) throw weft::Error("[mpi] expected texts of at most 2 GiB in total");
       bytes.push_back(static_cast<int>(slot.size));
     }
     std::vector<std::string> texts;
@@ -139,14 +139,14 @@ class MpiRanks : public weft::Ranks {
   // MPI_Finalize would wait forever for a rank that waits in another call.
   void meet_in_the_end() {
     const auto latest =
-        // ranks wait differently long, so that one reports it
+        // each rank waits for a different time, so that only one reports the end
         Clock::now() + std::chrono::seconds(10) + rank_ * std::chrono::milliseconds(200);
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     for (int done = 0;;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       if (done) return;
-      if (Clock::now() > latest) abort("ended while other ranks wait for it or don't respond");
+      if (Clock::now() > latest) abort("this rank ended while other ranks wait for it or don't respond");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }

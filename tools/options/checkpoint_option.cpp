@@ -22,11 +22,11 @@ void CheckpointOption::add_precision_to(CLI::App& command) {
 
 void CheckpointOption::add_pad_to(CLI::App& command) {
   add_number(command, "--pad-to", pad_to, {0}, "Pad rows to N tokens; 0: no padding",
-             "as in training; 0 for other programs' checkpoints");
+             "as in training; 0 for checkpoints of other programs");
 }
 
 void CheckpointOption::add_copy_to(CLI::App& command) {
-  command.add_flag("--copy", copy, "Read the weights into memory, so that the file may be changed meanwhile");
+  command.add_flag("--copy", copy, "Read the weights into memory, so that the file may change while weft runs");
 }
 
 weft::Checkpoint CheckpointOption::load() const {

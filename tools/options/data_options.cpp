@@ -14,8 +14,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& columns) {
   throw weft::Error(
-      "expected one or more of text=NAME, second=NAME and label=NAME, separated by commas; names or numbers from 1, "
-      "several columns of text as text=NAME+NAME; got \"" +
+      "expected one or more of text=NAME, second=NAME and label=NAME, where NAME is a column's name or its number from "
+      "1, and text=NAME+NAME joins several columns; got \"" +
       columns + "\"");
 }
 
@@ -130,7 +130,7 @@ bool is_empty(const std::string& text) { return text.find_first_not_of(" \t\r\n\
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped) {
   std::string text = count(rows, "row");
   if (empty > 0) text += "; " + std::to_string(empty) + " with an empty text";
-  if (skipped > 0) text += "; " + count(skipped, "bad row") + " left out";
+  if (skipped > 0) text += "; " + count(skipped, "bad row") + " skipped";
   return text;
 }
 
@@ -145,7 +145,7 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
   if (texts.several > 0) text += "; " + count(texts.several, "row") + " with several labels, of which the first counts";
   const auto empty = std::count_if(texts.texts.begin(), texts.texts.end(), is_empty);
   if (empty > 0) text += "; " + count(empty, "row") + " with an empty text";
-  if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " left out";
+  if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " skipped";
   if (texts.ignored > 0) text += "; " + count(texts.ignored, "other file") + " ignored";
   return text;
 }

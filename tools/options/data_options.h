@@ -37,7 +37,7 @@ TextColumns columns_of_run(const std::string& run);
 void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options);
 
 bool is_empty(const std::string& text);  // nothing but white space
-// "60 rows; 2 with an empty text; 1 bad row left out"
+// "60 rows; 2 with an empty text; 1 bad row skipped"
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped);
 
 // "FILE: CSV without a header, …; 120000 rows, 4 labels: …", for standard error.

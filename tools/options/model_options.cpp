@@ -42,7 +42,8 @@ std::string take_text(json& object, const char* key, const std::string& path) {
 ConfigFile read_config(const std::string& text, const std::string& path) {
   ConfigFile file;
   file.fields = parse_json(text, path);
-  if (!file.fields.is_object()) throw Error("\"" + path + "\" is not a JSON object of the architecture's fields");
+  if (!file.fields.is_object())
+    throw Error("\"" + path + "\": expected a JSON object with the fields of an architecture");
   if (describes_run(text)) {
     file.vocabulary = run_setting(text, "found", "symbols", 0);
     file.classes = run_setting(text, "found", "outputs", 0);
@@ -128,10 +129,10 @@ void ModelOptions::add_to(CLI::App& command) {
   add_text(command, "--arch", "NAME", arch, "Architecture: " + list(weft::architectures()),
            [](const std::string& name) { (void)weft::architecture(name); })
       ->group(group);
-  add_text(
-      command, "--recipe", "NAME", recipe,
-      "All settings of an experiment, which other options override (weft recipes lists them): " + list(recipe_names()),
-      [](const std::string& name) { (void)::recipe(name); })
+  add_text(command, "--recipe", "NAME", recipe,
+           "Settings of a whole experiment; other options override them (weft recipes lists the experiments): " +
+               list(recipe_names()),
+           [](const std::string& name) { (void)::recipe(name); })
       ->group(group)
       ->excludes(command.get_option("--arch"));
   add_text(command, "--config", "FILE", config,
@@ -144,10 +145,10 @@ void ModelOptions::add_to(CLI::App& command) {
   })->group(group);
   add_number(command, "--layers", layers, {0}, "Number of layers")->group(group);
   add_number(command, "--d-model", d_model, {1}, "Width of the model")->group(group);
-  add_number(command, "--d-ffn", d_ffn, {0}, "Width of the feed-forward part; 0: the architecture's default")
+  add_number(command, "--d-ffn", d_ffn, {0}, "Width of the feed-forward layers; 0: the architecture's default")
       ->group(group);
   add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences")->group(group);
-  add_number(command, "--dropout", dropout, {.lowest = 0, .highest = 1, .below = true}, "Probability of dropout")
+  add_number(command, "--dropout", dropout, {.lowest = 0, .highest = 1, .below = true}, "Dropout probability")
       ->group(group);
   command
       .add_option("--set", set,
@@ -179,7 +180,7 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
   const ConfigFile file = text.empty() ? ConfigFile{} : read_config(text, settings_name());
   const std::string& wanted = arch.empty() ? file.arch : arch;
   if (!spec.arch.empty() && !wanted.empty() && wanted != spec.arch)
-    throw Error("the checkpoint of --from is a " + spec.arch + ", not a " + wanted);
+    throw Error("--from: expected a checkpoint of the architecture " + wanted + ", got " + spec.arch);
   if (!wanted.empty()) spec.arch = wanted;
   if (spec.arch.empty())
     throw UsageError("give --arch (" + list(weft::architectures()) + "), --recipe, or \"arch\" in the --config file");
@@ -237,7 +238,7 @@ std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec) {
     return weft::make_model(spec, init);
   } catch (const Error&) {
     if (budget.parameters > 0) throw;
-    throw Error("the model has more than " + std::to_string(most) + " parameter tensors: give it fewer --layers");
+    throw Error("the model has more than " + std::to_string(most) + " parameter tensors: reduce --layers");
   }
 }
 
@@ -247,9 +248,9 @@ void check_memory_to_train(const weft::Model& outline) {
   const auto memory = static_cast<double>(weft::os::physical_memory());
   const auto gigabytes = [](double count) { return as_text(std::round(count / 1e8) / 10) + " GB"; };
   if (parameters * bytes > memory)
-    throw Error("a model of " + as_text(parameters) + " parameters takes more than " + gigabytes(parameters * bytes) +
-                " to train, this machine has " + gigabytes(memory) +
-                ": make it smaller (--layers, --d-model, --seq-len)");
+    throw Error("training a model of " + as_text(parameters) + " parameters takes more than " +
+                gigabytes(parameters * bytes) + ", but this machine has " + gigabytes(memory) +
+                ": make the model smaller (--layers, --d-model, --seq-len)");
 }
 
 std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise) {

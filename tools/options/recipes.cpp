@@ -40,7 +40,7 @@ std::string setting_text(const ordered_json& run, const std::string& name) {
   if (model.at("config").contains(name)) return name + " " + as_shown(model.at("config").at(name));
   for (const char* section : {"data", "training", "optimizer"})
     if (run.at(section).contains(name)) return name + " " + as_shown(run.at(section).at(name));
-  throw weft::Error("a recipe has a source of \"" + name + "\", which it does not set");
+  throw weft::Error("a recipe names a source for \"" + name + "\", a setting that the recipe does not contain");
 }
 
 }  // namespace

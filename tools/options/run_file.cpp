@@ -16,7 +16,8 @@ json parse_run(const std::string& text) {
 
 void check_object(const std::string& text, const std::string& path) {
   if (!parse_json(text, path).is_object())
-    throw Error("\"" + path + "\" is not a JSON object of the architecture's fields or of a run; is it cut short?");
+    throw Error("\"" + path +
+                "\": expected a JSON object with the fields of an architecture or of a run; is the file truncated?");
 }
 
 bool describes_run(const std::string& text) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// The text as JSON; discarded if it is none or nested too deep.
+// The text as JSON; discarded if the text is not JSON or nested too deeply.
 nlohmann::json parse_run(const std::string& text);
 // Error, naming the path, unless the text is a JSON object.
 void check_object(const std::string& text, const std::string& path);

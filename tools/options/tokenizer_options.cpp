@@ -23,8 +23,8 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const std::string& content) 
   return weft::sentencepiece_tokenizer(content);
 #else
   throw weft::Error(
-      "not a tokenizer of weft, and this weft can't read models of SentencePiece: " +
-      std::string("install its package (Debian: apt-get install libsentencepiece-dev) and build weft again"));
+      "expected a tokenizer file of weft; to read SentencePiece models, install SentencePiece (Debian: apt-get install "
+      "libsentencepiece-dev) and build weft again");
 #endif
 }
 
@@ -86,7 +86,9 @@ void register_optional_tokenizers() {
 std::shared_ptr<const weft::Tokenizer> read_tokenizer(const std::string& path) try {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
-    throw weft::Error("a folder, expected a file that weft tokenizer train wrote (weft train --from takes a run's)");
+    throw weft::Error(
+        "expected a file that weft tokenizer train wrote, got a folder (weft train --from RUN uses the "
+        "tokenizer of a run)");
   return tokenizer_of(weft::os::read_file(path));
 } catch (const weft::Error& error) {
   const std::string message = error.what();
@@ -97,7 +99,7 @@ CLI::Option* TokenizerChoice::add_to(CLI::App& command, const std::string& group
   add_sizes_to(command, "--vocabulary-size", group);
   return add_text(command, "--tokenizer", "KIND|FILE", tokenizer,
                   "Tokenizer: " + list(learned_kinds()) +
-                      "; or a file of weft tokenizer or SentencePiece (default: characters for a text, words for rows)",
+                      "; or a tokenizer file of weft or SentencePiece (default: characters for a text, words for rows)",
                   check_choice)
       ->group(group);
 }
@@ -108,19 +110,23 @@ void TokenizerChoice::add_sizes_to(CLI::App& command, const std::string& size_na
     if (const std::int64_t limit = weft::tokenizer_kind(kind).usual_size; limit > 0)
       usual.push_back(kind + " " + std::to_string(limit));
   add_number(command, size_name, size, {1}, "Maximum number of symbols of the tokenizer", list(usual))->group(group);
-  add_number(command, "--min-count", min_count, {1}, "Minimum number of times that a word must occur", "2")
+  add_number(command, "--min-count", min_count, {1}, "Number of times that a word must occur to be in the vocabulary",
+             "2")
       ->group(group);
-  add_text(command, "--ngrams", "A-B|none", characters,
-           "Tokenizer ngrams: lengths of the parts of words, in characters; none: only whole words (default: 2-4)",
-           [](const std::string& typed) { (void)lengths_of(typed); })
+  add_text(
+      command, "--ngrams", "A-B|none", characters,
+      "For --tokenizer ngrams: lengths of the shortest and the longest character n-gram of a word; none: whole words "
+      "only (default: 2-4)",
+      [](const std::string& typed) { (void)lengths_of(typed); })
       ->group(group);
-  add_number(command, "--word-ngrams", max_words, {1, 8}, "Tokenizer ngrams: the most words that count together", "1")
+  add_number(command, "--word-ngrams", max_words, {1, 8}, "For --tokenizer ngrams: maximum length of a word n-gram",
+             "1")
       ->group(group);
 }
 
 weft::TokenizerOptions TokenizerChoice::options(const std::string& name, std::optional<weft::Task> task) const {
   const weft::TokenizerKind& kind = weft::tokenizer_kind(name);
-  if (size && !kind.has_size) throw UsageError("the size of a " + name + " tokenizer can't be chosen");
+  if (size && !kind.has_size) throw UsageError("the vocabulary size of the tokenizer " + name + " can't be chosen");
   if (min_count && !kind.has_min_count) throw UsageError("--min-count applies only to word tokenizers, not to " + name);
   if (name != "ngrams" && (!characters.empty() || max_words))
     throw UsageError("--ngrams and --word-ngrams apply only to the tokenizer ngrams, not to " + name);

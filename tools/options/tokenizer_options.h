@@ -17,7 +17,8 @@ struct TokenizerChoice {
 
   // Returns the option --tokenizer.
   CLI::Option* add_to(CLI::App& command, const std::string& group);
-  // Adds `size_name`, --min-count, --ngrams and --word-ngrams. options() gives their meaning for a kind; Error if the kind has no such option.
+  // Adds `size_name`, --min-count, --ngrams and --word-ngrams. options() gives their meaning for a kind; Error if the
+  // kind has no such option.
   void add_sizes_to(CLI::App& command, const std::string& size_name, const std::string& group);
   weft::TokenizerOptions options(const std::string& kind, std::optional<weft::Task> task) const;
   // The tokenizer that --tokenizer names, learned from the texts or read from the file. `usual`: the kind if it names

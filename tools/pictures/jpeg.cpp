@@ -26,10 +26,9 @@ weft::Picture decode_jpeg(std::string_view bytes) {
   if (tjDecompressHeader3(decompressor.get(), data, bytes.size(), &width, &height, &sampling, &colors) != 0)
     throw weft::Error(std::string("not a JPEG picture: ") + tjGetErrorStr2(decompressor.get()));
   if (width > largest_side || height > largest_side)
-    throw weft::Error("a JPEG picture of " + std::to_string(height) + " x " + std::to_string(width) +
-                      " pixels; expected sides of at most " + std::to_string(largest_side));
-  if (colors == TJCS_CMYK || colors == TJCS_YCCK)
-    throw weft::Error("a JPEG picture in CMYK colors; expected gray or RGB");
+    throw weft::Error("expected a JPEG picture with sides of at most " + std::to_string(largest_side) +
+                      " pixels, got " + std::to_string(height) + " x " + std::to_string(width));
+  if (colors == TJCS_CMYK || colors == TJCS_YCCK) throw weft::Error("expected a JPEG picture in gray or RGB, got CMYK");
   const bool is_gray = colors == TJCS_GRAY;
   weft::Picture picture{{height, width, is_gray ? 1 : 3}, {}};
   picture.pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * (is_gray ? 1 : 3));

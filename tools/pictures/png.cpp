@@ -17,7 +17,7 @@ struct Freed {
 
 }  // namespace
 
-// 16 bits become 8, a palette becomes colors, and transparent pixels are laid on black.
+// 16 bits become 8, a palette becomes colors, and transparent pixels are blended with black.
 weft::Picture decode_png(std::string_view bytes) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
@@ -25,8 +25,8 @@ weft::Picture decode_png(std::string_view bytes) {
   if (png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0)
     throw weft::Error(std::string("not a PNG picture: ") + image.message);
   if (image.width > largest_side || image.height > largest_side)
-    throw weft::Error("a PNG picture of " + std::to_string(image.height) + " x " + std::to_string(image.width) +
-                      " pixels; expected sides of at most " + std::to_string(largest_side));
+    throw weft::Error("expected a PNG picture with sides of at most " + std::to_string(largest_side) + " pixels, got " +
+                      std::to_string(image.height) + " x " + std::to_string(image.width));
   image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // 16 bits have the same scale as 8 bits
   const bool is_colored = (image.format & PNG_FORMAT_FLAG_COLOR) != 0;
   image.format = is_colored ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;

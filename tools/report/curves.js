@@ -6,7 +6,7 @@ let horizontal = "step";
 // Measured together with the loss of language models.
 const ofTexts = ["perplexity", "bits_per_byte"];
 
-// Metrics that are no fractions.
+// Metrics that are not fractions.
 const ofNumbers = ["MAE", "R2"];
 const measureText = (name) => (ofNumbers.includes(name) ? format : percent);
 

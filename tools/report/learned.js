@@ -105,7 +105,7 @@ function toeplitzFigures({layers, lags, gamma, causal, length, channels, unit}) 
   });
   return [
     figure("Toeplitz coefficients over lags",
-      "How much a token adds that is this many places " + (causal ? "back" : "away (back: positive)") +
+      "How much a token adds at this distance " + (causal ? "back" : "(positive: back)") +
         ": the root mean square over each layer's channels." + decay + learned,
       [lineChart(chart, {height: 0.42})], {legend: layerLegend(layers)}),
     figure("Toeplitz coefficients by channel",

@@ -114,7 +114,7 @@ void check_line(const nlohmann::json& line, std::string_view text, double before
   if (!line.contains("step") || !line["step"].is_number_integer())
     place.fail("expected a whole number \"step\", got " + excerpt(text));
   if (line["step"].get<double>() < before && !line.contains("test_loss"))
-    place.fail("step " + line["step"].dump() + " comes after a later one");
+    place.fail("step " + line["step"].dump() + " comes after a later step");
   const auto check = [&](const char* field) {
     if (line.contains(field) && !line[field].is_number() && !line[field].is_null())
       place.fail("expected \"" + std::string(field) + "\" to be a number, got " +

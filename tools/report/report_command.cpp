@@ -41,7 +41,7 @@ void check_out(const std::string& out, const ReportCommand& o) {
   if (std::filesystem::is_directory(out)) throw Error("--out names the folder \"" + out + "\", expected a file");
   if (o.overwrite || !std::filesystem::exists(out)) return;
   if (!std::filesystem::is_regular_file(out) || !report::is_page(weft::os::read_file(out)))
-    throw Error("\"" + out + "\" already exists and is no report: --overwrite replaces it");
+    throw Error("\"" + out + "\" already exists and is not a report: --overwrite replaces it");
 }
 
 void check_folders(const std::vector<std::string>& folders) {
@@ -92,7 +92,7 @@ Command report_command(CLI::App& weft, weft::Ranks*) {
   add_number(*command, "--seed", o->run.sample.seed, {0}, "Seed of the sample");
   add_number(*command, "--rows", o->run.sample.rows, {1}, "Maximum number of validation rows to run a classifier on");
   command->add_flag("--curves-only", o->run.curves_only, "Load no model, and show no samples and weights");
-  command->add_flag("--overwrite", o->overwrite, "Replace the file, even if it is no report");
+  command->add_flag("--overwrite", o->overwrite, "Replace the file, even if the file is not a report");
   add_threads(*command);
   command->footer(
       "Examples:\n"

@@ -73,12 +73,13 @@ void add_model(Json& described, const json& run, const std::string& folder, weft
   Json& notes = described["notes"];
   std::unique_ptr<Validation> validation;
   if (model.task() != weft::Task::causal_lm)
-    (void)attempt(notes, "No validation data, and what needs them", [&] {
+    (void)attempt(notes, "No validation set, and nothing that needs one", [&] {
       validation = std::make_unique<Validation>(load_validation(run, folder, checkpoint, options.rows));
       return Json();
     });
   if (validation && validation->changed)
-    notes.push_back("The data file has changed since the run began: it was trained on other rows than those shown");
+    notes.push_back(
+        "The data file has changed since the run began: the run was trained on rows that may differ from those shown");
   described["sample"] = attempt(notes, "No sample", [&] {
     if (model.task() == weft::Task::causal_lm) return text_sample(checkpoint, options);
     if (!validation) return Json();

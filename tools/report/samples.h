@@ -26,7 +26,7 @@ struct Validation {
   std::int64_t of = 0;       // number of rows from which these were taken
   bool changed = false;      // whether the file differs from what the run was trained on
 };
-// Error, naming the file, if it is gone or can't be read. Takes at most `rows` rows, evenly spaced.
+// Error, naming the file, if it no longer exists or can't be read. Takes at most `rows` rows, evenly spaced.
 Validation load_validation(const nlohmann::json& run, const std::string& folder, const weft::Checkpoint& checkpoint,
                            std::int64_t rows);
 

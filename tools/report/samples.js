@@ -28,7 +28,7 @@ function maskedSample(sample) {
   };
   const note = "Validation text in which the model predicted hidden symbols: " +
     `${format(sample.right)} of ${format(sample.masked)} are right (green); ` +
-    "beside a wrong one (red), the small symbol is the original.";
+    "the small symbol beside a wrong one (red) is the original.";
   return html("div", {}, html("h3", {}, "Filled in"), html("p", {class: "muted"}, note),
     ...sample.windows.map((window) => html("div", {class: "sample"}, ...window.map(piece))));
 }
@@ -57,7 +57,7 @@ function confusionSample(sample) {
   const plot = confusionPlot(sample, show);
   const chart = figure("Confusion matrix",
     `The number of rows with each label (row) for which each label (column) was predicted, over ${part}: ${
-      percent(sample.accuracy)} are right. Colors are parts of a line. A click on a cell shows examples of it.`,
+      percent(sample.accuracy)} are right. Colors show shares of a row. A click on a cell shows its examples.`,
     [plot], {legend: rampLegend(["page", "amount"], ["0 % of the label", "100 %"])});
   return html("div", {}, html("div", {class: sample.labels.length <= 12 ? "pair" : ""}, chart, scoreTable(sample)),
     heading, list);

@@ -28,7 +28,7 @@ void read_options(TrainOptions& options, const nlohmann::json& run, const std::s
 
 // Error unless the data exist and can be read repeatedly.
 void check_there(const std::string& path) {
-  if (!std::filesystem::exists(path)) throw Error("the data file \"" + path + "\" is gone");
+  if (!std::filesystem::exists(path)) throw Error("the data file \"" + path + "\" no longer exists");
   if (!std::filesystem::is_regular_file(path) && !std::filesystem::is_directory(path))
     throw Error("\"" + path + "\" can't be read again: it is neither a regular file nor a folder");
 }

@@ -18,10 +18,10 @@ using weft::LabelledTexts;
 
 std::string rows_of(const LabelledTexts& texts) { return grouped(std::ssize(texts.texts)); }
 
-// "412 of 4,120 rows, each label in proportion, by seed 0"
+// "412 of 4,120 rows, stratified by label, with seed 0"
 std::string drawn(const LabelledTexts& part, const LabelledTexts& rest, const TrainOptions& o) {
   return rows_of(part) + " of " + grouped(std::ssize(part.texts) + std::ssize(rest.texts)) +
-         " rows, each label in proportion, by seed " + std::to_string(o.split_seed);
+         " rows, stratified by label, with seed " + std::to_string(o.split_seed);
 }
 
 // Reads a separate file of rows, with the labels of training.
@@ -60,7 +60,7 @@ void divide_test(const TrainOptions& o, weft::Task task, DividedRows& rows) {
 void note_absent(const char* part, const LabelledTexts& texts, std::vector<std::string>& notes) {
   const std::vector<std::string> absent = weft::absent_labels(texts);
   if (absent.empty() || texts.texts.empty()) return;
-  notes.push_back(std::string(part) + " has no row of " + grouped(std::ssize(absent)) + " of " +
+  notes.push_back(std::string(part) + " has no rows of " + grouped(std::ssize(absent)) + " of " +
                   grouped(std::ssize(texts.names)) + " labels: " + some_labels(absent));
 }
 
@@ -75,7 +75,7 @@ void note_known(const char* part, const LabelledTexts& texts, const LabelledText
                                    [&](const std::string& text) { return known.count(text) > 0; });
   if (count > 0)
     notes.push_back(grouped(count) + " of " + rows_of(texts) + " rows of " + part +
-                    " have a text that also occurs in training");
+                    " have a text that also occurs in the training set");
 }
 
 DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels) {
@@ -83,18 +83,19 @@ DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vect
   DividedRows rows;
   rows.training = weft::read_labelled(o.data, o.form.labelled(task, labels));
   if (are_classes && rows.training.names.size() < 2)
-    throw weft::Error("\"" + o.data + "\": all rows have the label \"" + rows.training.names[0] +
-                      "\"; a classifier needs at least two (--columns label=NAME names their column)");
+    throw weft::Error(
+        "\"" + o.data + "\": all rows have the label \"" + rows.training.names[0] +
+        "\"; a classifier needs at least two labels (--columns label=NAME names the column of the labels)");
   rows.notes.push_back(describe(o.data, rows.training));
   divide_test(o, task, rows);
   divide_validation(o, task, rows);
   if (are_classes) {
-    note_absent("training", rows.training, rows.notes);
-    note_absent("validation", rows.validation, rows.notes);
-    note_absent("the test", rows.test, rows.notes);
+    note_absent("the training set", rows.training, rows.notes);
+    note_absent("the validation set", rows.validation, rows.notes);
+    note_absent("the test set", rows.test, rows.notes);
   }
-  note_known("validation", rows.validation, rows.training, rows.notes);
-  note_known("the test", rows.test, rows.training, rows.notes);
+  note_known("the validation set", rows.validation, rows.training, rows.notes);
+  note_known("the test set", rows.test, rows.training, rows.notes);
   return rows;
 }
 

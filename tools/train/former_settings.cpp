@@ -24,7 +24,7 @@ void check_data_there(const CLI::App& command) {
       if (name == std::string("--validation") && (path == every_tenth_row || is_share(path))) continue;
       std::error_code none;
       if (std::filesystem::status(path, none).type() == std::filesystem::file_type::not_found)
-        throw Error("can't open \"" + path + "\", which the run needs: " + name + " says where it is now");
+        throw Error("can't open \"" + path + "\", which the run needs: give the new path with " + name);
     }
 }
 
@@ -32,8 +32,8 @@ void check_data_there(const CLI::App& command) {
 void print_ranks(const TrainOptions& o, std::int64_t before) {
   const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
   if (now == before) return;
-  std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, " << now
-            << (now == 1 ? " goes" : " go") << " on with it, to the same bits; " << batches
+  std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, and " << now
+            << (now == 1 ? " continues" : " continue") << " it with bit-identical results; " << batches
             << (batches == 1 ? " micro-batch" : " micro-batches") << " per step";
   if (batches < now)
     std::cerr << ", so " << now - batches << (now - batches == 1 ? " rank is idle" : " ranks are idle");
@@ -58,16 +58,17 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   if (o.ranks != nullptr) o.ranks->gather("");  // rank 0 has opened the folder
   const std::string path = weft::run_path(o.out);
   if (!std::filesystem::exists(path))
-    throw Error("\"" + o.out + "\" has no run.json, which says how to go on: --from " + o.out +
-                " begins another run with its checkpoint");
+    throw Error("\"" + o.out + "\" has no run.json, without which the run can't go on: --from " + o.out +
+                " begins a new run with its checkpoint");
   const std::string settings = weft::os::read_file(path);
   apply_run(command, settings, path, {"log"});
   const std::string log = run_text(settings, "run", "log");  // a folder from elsewhere must not choose a file to write
   if (is_first(o.ranks) && o.log.empty() && !log.empty())
     std::cerr << "weft: the log \"" << visible(log)
-              << "\" of the run's beginning is not continued: --log names it, or another" << std::endl;
+              << "\" that the run began is not continued: --log FILE continues this file, or begins a new one"
+              << std::endl;
   if (!run_text(settings, "data", "folds").empty() && command.count("--test") > 0)
-    throw UsageError("--test: the run in \"" + o.out + "\" is one of --folds, and its test set is its fold");
+    throw UsageError("--test: the run in \"" + o.out + "\" is one of --folds, so its test set is its fold");
   check_data_there(command);
   o.model.config = path;
   if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer

@@ -43,7 +43,7 @@ LossLog::LossLog(const std::string& path, std::int64_t step) : path_(path) {
   if (std::filesystem::is_regular_file(path, none) && std::filesystem::file_size(path, none) > 0) {
     const std::string text = weft::os::read_file(path);
     if (text.rfind(header, 0) != 0)
-      throw weft::Error("--log names \"" + path + "\", which exists and is no log of weft");
+      throw weft::Error("--log names \"" + path + "\", which exists and is not a log of weft");
     const std::string kept = kept_of(text, step);
     if (kept.size() < text.size()) std::filesystem::resize_file(path, kept.size(), none);
     begun = true;

@@ -10,8 +10,8 @@
 // the mean since the line before.
 class LossLog {
  public:
-  // Continues after `step`: later lines, which a longer run wrote, are cut off. Error if the file is no log, or can't
-  // be written. An empty path means no file.
+  // Continues after `step`: later lines, which a longer run wrote, are cut off. Error if the file is not a log, or
+  // can't be written. An empty path means no file.
   LossLog(const std::string& path, std::int64_t step);
   void add(const weft::Progress& progress);
   void add(std::int64_t step, const weft::Evaluation& evaluation);

@@ -134,7 +134,7 @@ bool is_of_another_choice(const CLI::App& command, const json& run, const std::s
 
 void set_option(CLI::Option& option, const json& value, const std::string& path) {
   if (value.is_structured() || value.is_null())
-    throw Error("\"" + path + "\": expected a value of " + option.get_name() + ", got " + value.dump());
+    throw Error("\"" + path + "\": expected a value for " + option.get_name() + ", got " + value.dump());
   option.add_result(value.is_string() ? value.get<std::string>() : value.dump());
   try {
     option.run_callback();

@@ -9,7 +9,7 @@
 
 namespace {
 
-// The names between commas.
+// The names, which are separated by commas.
 std::vector<std::string> names_of(const std::string& list) {
   std::vector<std::string> names(1);
   for (const char c : list) {
@@ -18,7 +18,7 @@ std::vector<std::string> names_of(const std::string& list) {
   }
   for (const std::string& name : names)
     if (name.empty() || std::count(names.begin(), names.end(), name) > 1)
-      throw UsageError("expected names between commas, each only once, got \"" + list + "\"");
+      throw UsageError("expected distinct names, separated by commas, got \"" + list + "\"");
   return names;
 }
 

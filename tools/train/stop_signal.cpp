@@ -10,8 +10,8 @@ namespace {
 // The first signal asks the run to stop; a second one ends the program at once.
 volatile std::sig_atomic_t asked_by = 0;
 const char* clear_line = "";  // removes the progress bar from a terminal
-const char* stopping[] = {"weft: stopping after this step, saving; Ctrl-C again ends at once\n",
-                          "weft: stopping after this step, saving; the same signal again ends at once\n"};
+const char* stopping[] = {"weft: stopping after this step, then saving; Ctrl-C again ends at once\n",
+                          "weft: stopping after this step, then saving; the same signal again ends at once\n"};
 
 extern "C" void ask_to_stop(int signal) {
   asked_by = signal;
@@ -28,8 +28,8 @@ void stop_on_signals(const weft::Ranks* ranks) {
   if (ranks != nullptr) {  // mpirun ends all ranks on Ctrl-C and when one has died; it passes this signal on
     for (const char*& line : stopping)
       line = is_first(ranks)
-                 ? "weft: stopping after this step, because of a signal or a dead rank; saving if all ranks "
-                   "respond, else --resume goes on from the last save\n"
+                 ? "weft: stopping after this step, because of a signal or a dead rank; then saving if all ranks "
+                   "respond, otherwise --resume goes on from the last save\n"
                  : "";
     if (!is_first(ranks)) clear_line = "";
     std::signal(SIGUSR1, ask_to_stop);

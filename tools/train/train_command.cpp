@@ -49,8 +49,9 @@ void print_start(const TrainOptions& o, const Training& training) {
             << " threads, " << weft::isa_name(context.isa()) << ", " << weft::precision_name(model.precision())
             << std::endl;
   if (!o.from.empty() && o.resume.empty())
-    std::cerr << "begins with \"" << o.from << "\""
-              << (training.new_parameters.empty() ? "" : "; new: " + list(training.new_parameters)) << std::endl;
+    std::cerr << "training begins with the parameters of \"" << o.from << "\""
+              << (training.new_parameters.empty() ? "" : "; new parameters: " + list(training.new_parameters))
+              << std::endl;
 }
 
 // For a run that is longer than planned at first, so that its schedule ends later.
@@ -90,15 +91,15 @@ bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
 // Loads the state. Returns false if there is nothing to do.
 bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_before, const weft::Schedule& schedule) {
   const bool saved = std::filesystem::exists(weft::state_path(o.out));
-  if (o.ranks != nullptr) check_alike(*o.ranks, {{"state of the run", saved ? "one that is saved" : "none"}});
+  if (o.ranks != nullptr) check_alike(*o.ranks, {{"state of the run", saved ? "saved" : "not saved"}});
   if (!saved) {
-    std::cerr << "weft: the run in \"" << o.out << "\" has saved nothing yet: it begins anew" << std::endl;
+    std::cerr << "weft: the run in \"" << o.out << "\" has not saved anything yet, so the run begins anew" << std::endl;
     return true;
   }
   try {
     trainer.load_state(weft::state_path(o.out));
   } catch (const Error& error) {
-    add_to(error, " (--from " + o.out + " begins another run with its checkpoint)");
+    add_to(error, " (--from " + o.out + " begins a new run with the checkpoint of this run)");
   }
   const std::int64_t done = trainer.steps_done();
   if (done > schedule.steps)
@@ -174,7 +175,7 @@ void check_ranks(const TrainOptions& o) {
   const std::int64_t ranks = o.ranks->size(), batch = o.batch.value_or(0) * *o.micro_batches / ranks;
   throw UsageError("--micro-batches " + std::to_string(*o.micro_batches) + " leaves some of " + std::to_string(ranks) +
                    " ranks idle: --micro-batches " + std::to_string(ranks) + " gives each rank one" +
-                   (batch > 0 ? ", and --batch " + std::to_string(batch) + " keeps the steps as large" : ""));
+                   (batch > 0 ? ", and --batch " + std::to_string(batch) + " keeps the size of the steps" : ""));
 }
 
 // How a run ended.
@@ -243,7 +244,7 @@ Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFol
 // Says how to run the folds that are left after fold `stopped` (from 1).
 void print_folds_left(const TrainOptions& o, std::int64_t stopped) {
   for (std::int64_t fold = stopped + 1; fold <= o.folds; ++fold)
-    std::cerr << "weft: fold " << fold << " is left: the same command with --folds " << fold << "/" << o.folds
+    std::cerr << "weft: fold " << fold << " has not run yet: the same command with --folds " << fold << "/" << o.folds
               << " --out " << o.out << "/fold-" << fold << " runs it" << std::endl;
 }
 

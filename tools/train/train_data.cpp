@@ -115,7 +115,7 @@ std::int64_t patch_of(const TrainOptions& o, const weft::PictureSize& size) {
   return 1;
 }
 
-// "3 labels: a, b, c", or "mean 12.3, deviation 4.5"
+// "3 labels: a, b, c", or "price has the mean 12.3 and the standard deviation 4.5"
 std::string describe_outputs(const weft::TargetKind& kind) {
   if (!kind.output.defined())
     return grouped(std::ssize(kind.outputs)) + (kind.task == weft::Task::tagging ? " tags: " : " labels: ") +
@@ -123,7 +123,7 @@ std::string describe_outputs(const weft::TargetKind& kind) {
   std::string text;
   for (std::size_t i = 0; i < kind.outputs.size(); ++i)
     text += (i > 0 ? "; " : "") + kind.outputs[i] + " has the mean " + as_text(kind.output.mean[i]) +
-            " and the deviation " + as_text(kind.output.deviation[i]);
+            " and the standard deviation " + as_text(kind.output.deviation[i]);
   return text;
 }
 
@@ -159,7 +159,7 @@ void check_no_learning_options(const TrainOptions& o, weft::Task task, bool has_
                       : o.focal               ? "--focal"
                       : o.huber && !has_huber ? "--huber"
                                               : nullptr;
-  if (given != nullptr) throw UsageError(std::string(given) + " is not for a " + weft::task_name(task));
+  if (given != nullptr) throw UsageError(std::string(given) + " can't be used with the task " + weft::task_name(task));
 }
 
 // The rows of an epoch, of which --balance rows repeats some.
@@ -299,7 +299,7 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
 // Windows of a series, the last of which are the test set.
 Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   if (from != nullptr && from->model->task() != weft::Task::forecast)
-    throw UsageError("\"" + o.from + "\" is a " + weft::task_name(from->model->task()) + ", not a forecast");
+    throw UsageError("\"" + o.from + "\" has the task " + weft::task_name(from->model->task()) + ", expected forecast");
   spec.task = weft::Task::forecast;
   const weft::Series series = read_series(o);
   const weft::TextSplit split = weft::text_split(o.split);
@@ -350,7 +350,7 @@ Training load_training(const TrainOptions& o) {
   if (!forecasts && spec.task == weft::Task::forecast)
     throw UsageError("a forecast needs --frames and --target, the columns of --data to read and to predict");
   if (weft::task_source(spec.task) != source)
-    throw UsageError(std::string("a ") + weft::task_name(spec.task) + " needs " +
+    throw UsageError(std::string("the task ") + weft::task_name(spec.task) + " needs " +
                      (o.data.empty() ? "--data" : "--text"));
   Training training = o.data.empty() ? load_text(o, spec, start)
                       : forecasts    ? load_series(o, spec, start)

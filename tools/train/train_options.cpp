@@ -58,31 +58,31 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text to train a language model on")->group(group);
   const auto check_split = [](const std::string& typed) { (void)weft::text_split(typed); };
   add_text(command, "--split", "A/B/C", o.split,
-           "Percentages of the text for training, validation and the test at the end, in this order; 90/10/0: no test",
+           "Percentages of the text for the training, validation and test sets, in this order; 90/10/0: no test set",
            check_split)
       ->group(group)
       ->needs(text);
   auto* data = add_text(command, "--data,--csv", "FILE|DIR", o.data,
-                        "Labeled texts, pictures, sounds or arrays, a file or a folder")
+                        "File or folder of labeled texts, pictures, sounds or arrays")
                    ->group(group)
                    ->excludes(text);
   const auto check_validation = [](const std::string& typed) { (void)is_share(typed); };
-  add_text(command, "--validation", "FILE|PART", o.validation,
-           "Rows that choose the best checkpoint and decide on --patience: a file, a folder, or a share of the rows of "
-           "--data, with each label in "
-           "proportion and equal texts kept together",
-           check_validation)
+  add_text(
+      command, "--validation", "FILE|PART", o.validation,
+      "Validation set, which chooses the best checkpoint and decides on --patience: a file, a folder, or a share of "
+      "the rows of --data, stratified by label and with equal texts kept together",
+      check_validation)
       ->group(group)
       ->needs(data);
   auto* test = add_text(command, "--test,--csv-test", "FILE|DIR", o.test,
-                        "Test rows: the best checkpoint is measured on them once, at the end")
+                        "Test set, on which the best checkpoint is measured once, at the end")
                    ->group(group)
                    ->needs(data);
   const auto read_folds = [&o](const std::string& typed) { set_folds(o, typed); };
-  add_option(command, "--folds", "K|I/K", read_folds,
-             "Train K runs, in OUT/fold-1 to fold-K, each tested on a different part of the rows, and print their mean "
-             "and deviation. 2/5: only the "
-             "second of 5, in OUT")
+  add_option(
+      command, "--folds", "K|I/K", read_folds,
+      "Cross-validation: train K runs, in OUT/fold-1 to OUT/fold-K, each tested on a different part of the rows, and "
+      "print the mean and the standard deviation. 2/5: only the second of 5 runs, in OUT")
       ->group(group)
       ->needs(data)
       ->excludes(test);
@@ -98,10 +98,10 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->group(group)
       ->needs(data);
   add_number(command, "--word-dropout", o.word_dropout, {.lowest = 0, .highest = 1, .below = true},
-             "Share of a row's words that become unknown in training, chosen anew each time")
+             "Share of a row's words that training replaces with the unknown symbol, chosen anew each time")
       ->group(group)
       ->needs(data);
-  add_number(command, "--dimensions", o.dimensions, {1}, "Task retrieval: numbers of a text's vector", "128")
+  add_number(command, "--dimensions", o.dimensions, {1}, "Task retrieval: dimension of a text's vector", "128")
       ->group(group)
       ->needs(data);
   add_number(command, "--patch", o.patch, {1}, "Pictures: side of the square patches that a model reads, in pixels",
@@ -109,30 +109,33 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->group(group)
       ->needs(data);
   add_number(command, "--shift", o.shift, {0},
-             "Pictures: move each training picture by up to N pixels along both axes, anew each time", "0")
+             "Pictures: move each training picture by up to N pixels along both axes, chosen anew each time", "0")
       ->group(group)
       ->needs(data);
-  command.add_flag("--flips", o.flips, "Pictures: mirror half of the training pictures, left to right, anew each time")
+  command
+      .add_flag("--flips", o.flips,
+                "Pictures: mirror half of the training pictures, left to right, chosen anew each time")
       ->group(group)
       ->needs(data);
-  auto* frames = add_text(command, "--frames", "NAMES", o.frames,
-                          "Series: columns of numbers that a model reads, between commas. The rows of --data follow "
-                          "each other in time; the first 80 % are for training, then 10 % each for validation and the "
-                          "test")
-                     ->group(group)
-                     ->needs(data);
-  add_text(command, "--target", "NAMES", o.target, "Series: columns to forecast, between commas")
+  auto* frames =
+      add_text(command, "--frames", "NAMES", o.frames,
+               "Series: columns of numbers that the model reads, separated by commas. The rows of --data are "
+               "in the order of time: the first 80 % are the training set, and 10 % each are the validation "
+               "and test sets")
+          ->group(group)
+          ->needs(data);
+  add_text(command, "--target", "NAMES", o.target, "Series: columns to forecast, separated by commas")
       ->group(group)
       ->needs(frames);
   add_number(command, "--horizon", o.horizon, {1}, "Series: number of rows to forecast")->group(group)->needs(frames);
   add_number(command, "--season", o.season, {0},
-             "Series: rows of a season, to compare with the value of a season before; 0: none")
+             "Series: rows in a season, to compare the forecast with the values one season earlier; 0: no season")
       ->group(group)
       ->needs(frames);
   o.tokenizer.add_to(command, group);
   auto* from = add_text(command, "--from", "FOLDER", o.from,
                         "Begin with the parameters and tokenizer of a run or checkpoint, and with its config unless "
-                        "--recipe or --config has another")
+                        "--recipe or --config gives a different one")
                    ->group(group);
   for (const char* chosen : {"--tokenizer", "--vocabulary-size", "--min-count"})
     from->excludes(command.get_option(chosen));
@@ -170,7 +173,7 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
       throw weft::Error("unknown optimizer \"" + name + "\", expected one of " + list(names));
   };
   add_text(command, "--optimizer", "NAME", o.name, "Optimizer: " + list(names), check)->group(group);
-  add_number(command, "--weight-decay", o.weight_decay, {0}, "Weight decay, of matrices only", list(decays))
+  add_number(command, "--weight-decay", o.weight_decay, {0}, "Weight decay, applied only to matrices", list(decays))
       ->group(group);
   add_number(command, "--clip", o.clip, {0}, "Maximum norm of the gradient; 0: no limit")->group(group);
   for (const std::string& name : own) {
@@ -213,11 +216,13 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
              "2e-3 for a text, 1e-3 for rows" + describe_usual_rates() + "; factor 1 for noam")
       ->group(group);
   add_number(command, "--lr-floor", o.lr_floor, {0, 1},
-             "Last learning rate of cosine and linear, as a fraction of the peak", "0")
+             "Last learning rate of the cosine and linear schedules, as a fraction of the peak", "0")
       ->group(group);
-  add_number(command, "--warmup", o.warmup, {0}, "Steps until the peak", "100; 2000 for noam")->group(group);
+  add_number(command, "--warmup", o.warmup, {0}, "Warm-up steps, until the learning rate has its peak",
+             "100; 2000 for noam")
+      ->group(group);
   add_number(command, "--label-smoothing", o.label_smoothing, {.lowest = 0, .highest = 1, .below = true},
-             "Share of the loss that is spread over all classes")
+             "Share of the target's probability that is spread over all classes")
       ->group(group);
   add_number(
       command, "--ema", o.ema, {.lowest = 0, .highest = 1, .below = true},
@@ -233,11 +238,12 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   const auto read_balance = [&o](const std::string& name) {
     o.balance = weft::balance_name(weft::balance_from_name(name));
   };
-  add_option(command, "--balance", "NAME", read_balance,
-             help_text("How classes of different frequency are learned: weights: the loss of a row of a rare class "
-                       "counts more; rows: an epoch repeats rows of rare classes until all classes are equally "
-                       "frequent; none. Tagging: none or weights",
-                       "", "none"))
+  add_option(
+      command, "--balance", "NAME", read_balance,
+      help_text("Balance classes of different frequency: weights gives rows of rare classes a larger weight in the "
+                "loss; rows repeats rows of rare classes in an epoch until all classes are equally frequent; "
+                "none. Tagging: none or weights",
+                "", "none"))
       ->group(group)
       ->needs(data);
   add_number(command, "--focal", o.focal, {0},
@@ -255,10 +261,9 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   const auto set_precision = [&o](weft::Precision given) { o.precision = given; };
   add_precision(command, set_precision, weft::precision_name(o.precision))->group(group);
   command
-      .add_flag(
-          "--recompute", o.recompute,
-          "Keep only each layer's input for the backward pass, which computes the layers again: the same bits in less "
-          "memory and more time")
+      .add_flag("--recompute", o.recompute,
+                "Keep only each layer's input for the backward pass, which computes the layers again: the same results "
+                "in less memory, but more time")
       ->group(group);
   add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
   add_number(command, "--eval-every,--save-every", o.eval_every, {1},
@@ -271,7 +276,7 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   for (const auto& each : best_by_names) names.emplace_back(each.first);
   const auto check_best_by = [](const std::string& name) { (void)metric_of(name); };
   add_text(command, "--best-by", "NAME", o.best_by,
-           "Measure that chooses the best checkpoint: " + list(names) +
+           "Metric that chooses the best checkpoint: " + list(names) +
                " (the mean of the labels' F1); language models: only loss",
            check_best_by)
       ->group(group);
@@ -286,17 +291,16 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
           "--resume", o.resume,
           "Go on with the run in this folder, to the same bits as one that never stopped. Takes only the options "
           "--steps, --epochs, --eval-every, --patience, --recompute, --threads, --loaders, --log, --keep-going and "
-          "those "
-          "that say where its data are now")
+          "those that give the paths of its data")
       ->group(group)
       ->type_name("FOLDER")
       ->expected(0, 1)
       ->take_last();
   add_number(command, "--loaders", o.loaders, {0, 64},
-             "Threads that prepare the batches of the next steps meanwhile; 0: the steps wait for their batches",
+             "Threads that prepare the batches of the next steps during a step; 0: the steps wait for their batches",
              "1 if there are several threads")
       ->group(group);
-  command.add_flag("--overwrite", o.overwrite, "Replace the run in --out once this one saves its first checkpoint")
+  command.add_flag("--overwrite", o.overwrite, "Replace the run in --out once the new run saves its first checkpoint")
       ->group(group);
   command
       .add_flag("--keep-going", o.keep_going,
@@ -332,7 +336,7 @@ void check_options(const CLI::App& command, const TrainOptions& o) {
                                  ", or begin another run with its parameters by --from " + o.resume);
 }
 
-// The options that are of use only beside --text or --data, each with the one that it needs.
+// The options that have an effect only with --text or --data, each with the option that it needs.
 std::vector<std::pair<CLI::Option*, CLI::Option*>> partners_of(CLI::App& command) {
   std::vector<std::pair<CLI::Option*, CLI::Option*>> partners;
   for (const char* name : {"--text", "--data"})

@@ -46,7 +46,7 @@ struct TrainOptions {
   std::optional<double> ema;                 // see weft::TrainOptions
   std::string rates;                         // "NAME=FACTOR,…" of parameter groups
   bool flips = false;                        // of pictures
-  std::string frames, target;                // names of columns, between commas, of a series
+  std::string frames, target;                // names of a series' columns, separated by commas
   std::int64_t horizon = 1, season = 0;      // of a series
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";

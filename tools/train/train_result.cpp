@@ -53,7 +53,8 @@ void warn_of_never_predicted(const char* where, const weft::Evaluation& evaluati
       never.push_back(labels[static_cast<std::size_t>(i)] + " (" + grouped(scores.actual) +
                       (scores.actual == 1 ? " row)" : " rows)"));
   }
-  if (!never.empty()) std::cerr << "weft: never predicted in " << where << ": " << some_labels(never) << std::endl;
+  if (!never.empty())
+    std::cerr << "weft: labels that are never predicted in " << where << ": " << some_labels(never) << std::endl;
 }
 
 struct Spread {
@@ -81,7 +82,7 @@ std::optional<weft::TestResult> measure_test(const weft::RunFolder& folder, cons
   const std::optional<weft::TestResult> test = weft::test_run(folder, *training.test, stop);
   count.clear();
   if (!test)
-    std::cerr << "weft: stopped before the test was measured (--resume " << o.out << " measures it)" << std::endl;
+    std::cerr << "weft: stopped before the test set was measured (--resume " << o.out << " measures it)" << std::endl;
   return test;
 }
 
@@ -97,7 +98,7 @@ void print_test(const weft::TestResult& test, const Training& training) {
                   *bits);
     std::cout << text;
   }
-  warn_of_never_predicted("the test", test.evaluation, training.data->labels());
+  warn_of_never_predicted("the test set", test.evaluation, training.data->labels());
 }
 
 void print_result(const weft::Trainer& trainer, const weft::RunResult& result, const TrainOptions& o,
@@ -112,7 +113,7 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
   if (o.ranks != nullptr && steps > 0) print_exchange(result, steps);
   if (test) print_test(*test, training);
   print_evaluation(*result.evaluation, "validation");
-  warn_of_never_predicted("validation", *result.evaluation, training.data->labels());
+  warn_of_never_predicted("the validation set", *result.evaluation, training.data->labels());
   std::cout << "tokens/s " << static_cast<std::int64_t>(result.tokens_per_second) << "\n";
   if (steps > 0) print_data_wait(result.data_wait);
   print_memory();

@@ -7,8 +7,8 @@
 
 namespace {
 
-// Larger: more time, and the model learns the training rows by heart. Smaller: it has not learned enough. Measured on AG
-// News with its test set, mean of seeds 1 and 2, accuracy in percent at half, once and twice these steps:
+// Larger: more time, and the model memorizes the training rows. Smaller: the model has not learned enough. Measured on
+// AG News with its test set, mean of seeds 1 and 2, accuracy in percent at half, once and twice these steps:
 //   rows    --layers 0, d_model 64, lr 5e-3    FNet of 1 layer, d_model 64
 //    500    74.1, 74.1, 73.7                   70.6, 70.6, 74.3
 //   2000    82.7, 82.9, 82.2                   81.4, 78.0, 72.2
@@ -42,7 +42,7 @@ ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches) {
   const double highest = size.rows ? std::max(most, epoch) : most;
   const double lowest = std::min(size.rows ? least_of_rows : least_of_text, epochs_most * epoch);
   ChosenSteps steps = chosen(std::max(std::min(epochs_usual * epoch, highest), lowest), size, micro_batches);
-  steps.note += " (--steps or --epochs choose others)";
+  steps.note += " (--steps or --epochs chooses another number)";
   return steps;
 }
 

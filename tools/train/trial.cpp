@@ -110,7 +110,8 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
     cut_off = limits.go_on && !limits.go_on(progress);
     return !cut_off;
   };
-  if (trainer.run(run).stopped) return without_score(cut_off ? "it would take too long" : "stopped");
+  if (trainer.run(run).stopped)
+    return without_score(cut_off ? "cut off, because the trial would exceed the time" : "stopped");
   if (display) display->clear();
   return limits.bytes > 0 ? quantized(o, *training.data, limits) : in_full(o, trainer);
 }

@@ -23,7 +23,7 @@ void remove_fixed(SearchSpace& space, std::vector<std::string> fixed) {
     std::erase_if(start, [&](const auto& setting) { return is_fixed(setting.first); });
 }
 
-// Whether the option counts beside the others. If the one that it needs is fixed, it counts.
+// Whether the option has an effect with the other options. It has if the option that it needs is fixed.
 bool applies(const SearchSpace& space, const Choice& choice, const Settings& settings) {
   if (choice.needs.empty()) return true;
   const auto other = settings.find(choice.needs);
@@ -37,7 +37,7 @@ Settings completed(const SearchSpace& space, Settings settings) {
   return settings;
 }
 
-// A value near the present one, more often than a far one.
+// A different value, more often one near the present value than one far from it.
 std::string changed(const Choice& choice, const std::string& value, const weft::Random& random) {
   const std::int64_t count = std::ssize(choice.values);
   if (count < 2) return value;
@@ -62,7 +62,7 @@ const Trial* one_of_the_best(const std::vector<Trial>& trials, const weft::Rando
   return ranked[static_cast<std::size_t>(random.uniform(0) < 0.6 ? 0 : below(kept, random, 1))];
 }
 
-// Changes one to three settings that count.
+// Changes one to three settings that have an effect.
 Settings neighbor(const SearchSpace& space, Settings settings, const weft::Random& random) {
   std::vector<const Choice*> counting;
   for (const Choice& choice : space.choices)

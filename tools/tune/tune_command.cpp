@@ -190,7 +190,7 @@ class Search {
   // Says how to go on. Returns false.
   bool stopped() const {
     std::cerr << "weft: stopped after " << trials_.size() << " trials: weft tune --resume " << o_.out
-              << " goes on, with a --time or --trials for all of them" << std::endl;
+              << " goes on; its --time and --trials include the trials so far" << std::endl;
     return false;
   }
 
@@ -250,7 +250,7 @@ void begin(TuneOptions& o) {
   if (fs::exists(search_path(o.out), ignored))
     throw Error("\"" + o.out + "\" already has a search: --resume " + o.out + " goes on with it");
   if (fs::exists(o.out, ignored) && !fs::is_empty(o.out, ignored))
-    throw Error("\"" + o.out + "\" is not an empty folder, in which a search could write");
+    throw Error("\"" + o.out + "\" is not an empty folder: give a new or an empty folder for the search");
   if (!fs::exists(o.data, ignored)) throw Error("\"" + o.data + "\": no such file or folder");
   o.data = fs::absolute(o.data).lexically_normal().string();
   if (!o.test.empty()) o.test = fs::absolute(o.test).lexically_normal().string();
@@ -304,26 +304,28 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("tune", "Find good settings of weft train within a time and a size");
   const auto o = std::make_shared<TuneOptions>();
   auto* resume = add_text(*command, "--resume", "FOLDER", o->resume,
-                          "Go on with the search in this folder; --time and --trials include what it has done");
+                          "Go on with the search in this folder; --time and --trials include the trials so far");
   for (CLI::Option* option :
        {add_text(*command, "--data", "FILE|DIR", o->data,
-                 "Labeled rows as for weft train. A tenth of them is the validation set, which chooses"),
-        add_text(*command, "--test", "FILE|DIR", o->test, "Test rows, on which only the best model is measured"),
+                 "Labeled rows as for weft train. A tenth of them is the validation set, which chooses the best "
+                 "trial"),
+        add_text(*command, "--test", "FILE|DIR", o->test, "Test set, on which only the best model is measured"),
         add_text(*command, "--out", "FOLDER", o->out, "Folder of the search; it keeps the best trial's run"),
         add_option(
             *command, "--size", "SIZE", [o](const std::string& typed) { o->bytes = read_size(typed); },
-            help_text("Largest checkpoint in 8 bits: 500k, 2M", "", "no limit, and no 8 bits")),
+            help_text("Maximum size of the checkpoint in 8 bits: 500k, 2M", "", "no limit, not in 8 bits")),
         add_number(*command, "--seed", o->seed, {0}, "Seed of the search")})
     resume->excludes(option);
   add_option(
       *command, "--time", "TIME", [o](const std::string& typed) { o->seconds = read_time(typed); },
-      help_text("Time of the search: 90 (seconds), 5:00, 1:30:00. A trial that would take longer is cut off", "",
+      help_text("Time of the search: 90 (seconds), 5:00, 1:30:00. A trial that would exceed the time is cut off", "",
                 "no limit"));
   const std::function<void(std::int64_t)> set_trials = [o](std::int64_t n) { o->trials = n; };
   add_number(*command, "--trials", set_trials, {1},
              "Number of trials. Without --time the same seed and number give the same result", "no limit");
   command
-      ->add_option("options", o->fixed, "After --: options of weft train that all trials have; they are not searched")
+      ->add_option("options", o->fixed,
+                   "After --: options of weft train that all trials share and that are not searched")
       ->type_name("");
   add_threads(*command);
   command->footer(
@@ -331,6 +333,7 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
       "  weft tune --data train.csv --test test.csv --time 5:00 --out search\n"
       "  weft tune --data train.csv --time 5:00 --size 1M --out small -- --columns text=body,label=kind\n"
       "  weft tune --resume search --time 20:00\n"
-      "Ctrl-C stops the search, and --resume goes on with it. It ends with the command of the best trial.");
+      "Ctrl-C stops the search, and --resume goes on with it. At its end, the search prints the\n"
+      "command of the best trial.");
   return {command, [o] { return tune(*o); }};
 }

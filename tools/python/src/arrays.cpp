@@ -87,7 +87,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
   if (wants_gradient(array)) refuse(what, expected, "a tensor that requires grad: use the functions of weft.torch");
   auto given = std::make_shared<Array>();
   if (!nb::try_cast(resolved(array), *given, false)) refuse(what, expected, name_of_type(array));
-  if (given->device_type() != nb::device::cpu::value) refuse(what, expected, "one on another device");
+  if (given->device_type() != nb::device::cpu::value) refuse(what, expected, "an array on a different device");
   const std::optional<DType> dtype = dtype_of_array(given->dtype());
   if (!dtype || std::find(dtypes.begin(), dtypes.end(), *dtype) == dtypes.end())
     refuse(what, expected, dtype_text(array));

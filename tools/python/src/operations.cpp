@@ -1,4 +1,4 @@
-// Toeplitz products and Fourier mixing, and their gradients for an autograd of one's own.
+// Toeplitz products and Fourier mixing, and their gradients for a custom autograd.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <weft/spectral.h>

@@ -80,13 +80,15 @@ def test_arguments(tmp_path, place):
 
 def test_what_it_refuses(tmp_path):
     torch.save({"model": {"w": torch.ones(2)}, "step": 3}, tmp_path / "m.pt")
-    assert "not tensors: model, step; if one of them is the state dict" in run(tmp_path / "m.pt", tmp_path / "x").stderr
-    assert 'no "net" in the file, there is model, step' in run("--key", "net", tmp_path / "m.pt", tmp_path / "x").stderr
+    assert ("expected only tensors, got also model, step; if one of these is the state dict" in
+            run(tmp_path / "m.pt", tmp_path / "x").stderr)
+    assert ('expected the key "net" in the file, got model, step' in
+            run("--key", "net", tmp_path / "m.pt", tmp_path / "x").stderr)
     torch.save(torch.nn.Linear(2, 2), tmp_path / "whole.pt")
     assert ("contains a torch.nn.modules.linear.Linear, which is not loaded for safety" in
             run(tmp_path / "whole.pt", tmp_path / "x").stderr)
     (tmp_path / "text.pt").write_text("hello")
-    assert "isn't a file of PyTorch's" in run(tmp_path / "text.pt", tmp_path / "x").stderr
+    assert "expected a PyTorch file" in run(tmp_path / "text.pt", tmp_path / "x").stderr
     assert "No such file" in run(tmp_path / "missing.pt", tmp_path / "x").stderr
     torch.save({"c": torch.ones(2, dtype=torch.complex64)}, tmp_path / "c.pt")
     assert "safetensors has no such type" in run(tmp_path / "c.pt", tmp_path / "x").stderr

@@ -150,7 +150,7 @@ class Model:
     def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Probabilities (texts, labels); the bits don't depend on the other texts. Only for classifiers."""
         if isinstance(texts, str):
-            raise TypeError("texts: expected a list of texts, got one: [text]")
+            raise TypeError("texts: expected a list of texts, got a single text: use [text]")
         return self._loaded.probabilities(list(texts))
 
     def stream(self) -> Stream:
@@ -165,8 +165,8 @@ class Model:
 
         tokens: maximum number of symbols
         temperature: divides the logits; 0: always the most likely symbol
-        top_k: choose among the k most likely; 0: among all
-        top_p: of these, choose among the most likely whose probabilities add up to this
+        top_k: choose among the k most likely symbols; 0: among all
+        top_p: of these, choose among the most likely symbols whose probabilities add up to this
         seed: seed of sampling; the same model, prompt, options and seed give the same text
         stop: ends before the first of these texts
         """
