@@ -159,6 +159,7 @@ std::optional<nb::bytes> next_piece(Continuation& continuation) {
 
 void add_models(nb::module_& module) {
   using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+  module.def("text_pair", text_pair, "first"_a, "second"_a);
   nb::class_<Loaded>(module, "Loaded")
       .def(nb::init<const std::string&, const std::optional<std::string>&, bool>(), "folder"_a, "precision"_a.none(),
            "copy"_a, Unlocked())

@@ -63,6 +63,17 @@ def test_classify(classifier):
     assert classifier.classify([]) == []
 
 
+def test_classify_pairs(classifier):
+    pair = ("5 plus 3", "is 8")
+    p = classifier.probabilities([pair, "5 plus 3"])
+    np.testing.assert_array_equal(p[0], classifier.probabilities(["5 plus 3\x1fis 8"])[0])
+    assert (p[0] != p[1]).any()
+    assert classifier.classify([pair])[0].probability == p[0].max()
+    for wrong in (("a",), ("a", "b", "c"), ("a", 1)):
+        with pytest.raises((TypeError, ValueError)):
+            classifier.classify([wrong])
+
+
 def test_encode_decode(language_model):
     text = "5 plus 3"
     assert language_model.decode(language_model.encode(text)) == text

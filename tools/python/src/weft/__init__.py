@@ -34,6 +34,7 @@ Error.__doc__ = "An error of weft: the message says what was expected and what w
 __all__ = ["Error", "Model", "Prediction", "Stream", "__version__", "fourier_mix", "load", "set_threads", "threads",
            "toeplitz_product"]
 
+Text = Union[str, tuple[str, str]]  # a text, or a pair of texts
 ArrayLike = Any  # a numpy array, or any array with DLPack or the buffer protocol
 
 
@@ -138,20 +139,23 @@ class Model:
     @overload
     def classify(self, texts: str) -> Prediction: ...  # type: ignore[overload-overlap]
     @overload
-    def classify(self, texts: Sequence[str]) -> list[Prediction]: ...
-    def classify(self, texts: Union[str, Sequence[str]]) -> Union[Prediction, list[Prediction]]:
-        """The most probable label of a text, or of each of several texts. Only for classifiers."""
+    def classify(self, texts: Sequence[Text]) -> list[Prediction]: ...
+    def classify(self, texts: Union[str, Sequence[Text]]) -> Union[Prediction, list[Prediction]]:
+        """The most probable label of a text, or of each of several texts. Only for classifiers.
+
+        For a model of pairs of texts, each element of the list is a tuple of two texts.
+        """
         given = [texts] if isinstance(texts, str) else texts
         rows = self.probabilities(given)
         labels = self.labels
         best = [Prediction(labels[i], float(row[i])) for row, i in zip(rows, rows.argmax(axis=1))] if len(rows) else []
         return best[0] if isinstance(texts, str) else best
 
-    def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+    def probabilities(self, texts: Sequence[Text]) -> npt.NDArray[np.float64]:
         """Probabilities (texts, labels); the bits don't depend on the other texts. Only for classifiers."""
         if isinstance(texts, str):
             raise TypeError("texts: expected a list of texts, got a single text: use [text]")
-        return self._loaded.probabilities(list(texts))
+        return self._loaded.probabilities([_row(text) for text in texts])
 
     def stream(self) -> Stream:
         """An empty text that grows token by token. Only for causal language models."""
@@ -199,6 +203,13 @@ class Stream:
     def copy(self) -> Stream:
         """A separate text with the same beginning."""
         return Stream(self._stream.copy())
+
+
+def _row(text: Text) -> str:
+    if isinstance(text, tuple):
+        first, second = text
+        return _weft.text_pair(first, second)
+    return text
 
 
 def _integers(tokens: ArrayLike) -> npt.NDArray[np.int64]:
