@@ -62,7 +62,7 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CHECK(as_json.out.rfind(c.json, 0) == 0);
     CHECK(weft("predict " + run + " " + rows).code == 0);
     CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --columns text=text"), 2,
-                     "texts: each line is a text, without columns"));
+                     "texts: expected lines of text, which have no columns"));
     if (c.task != "multilabel")
       CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --threshold 0.5"), 2,
                        "--threshold is for a multilabel; the checkpoint is a " + c.task));

@@ -87,7 +87,7 @@ TEST_CASE("pairs of texts: regression and several labels read them, tagging does
   CHECK(weft("predict " + (folder / "run") + " " + (folder / "asked.txt")).code == 0);
   folder.write("alone.txt", "a b\n");
   CHECK(fails_with(weft("predict " + (folder / "run") + " " + (folder / "alone.txt")), 1,
-                   "text 1: the model reads pairs"));
+                   "line 1: the model reads pairs"));
   folder.write("tags.csv", "y,one,two\nA,a,b\nB,b,b\nA,a,c\nB,b,d\n");
   CHECK(fails_with(weft("train --arch fnet --task tagging --data " + (folder / "tags.csv") + columns + sizes +
                         "--steps 3 --out " + (folder / "tags")),

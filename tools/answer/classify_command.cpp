@@ -168,20 +168,9 @@ int classify(const ClassifyCommand& o) {
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, answers.checkpoint(), o.file);
-<<<<<<< HEAD
-  if (rows) {
-    classify_rows(o, *rows, answers);
-  } else if (!o.form.columns.empty() || options.header || options.literal_quotes || options.skip_bad_rows) {
-    throw UsageError(o.file +
-                     ": expected lines of text, which have no columns (--format FORMAT reads the lines as rows)");
-  } else {
-    classify_lines(o, answers, !columns.second.empty());
-  }
-=======
   check_options(o.form, rows.get(), o.file);
   if (rows) classify_rows(o, *rows, answers);
-  else classify_lines(o, answers);
->>>>>>> inputs
+  else classify_lines(o, answers, !columns.second.empty());
   return 0;
 }
 

@@ -116,9 +116,6 @@ Command predict_command(CLI::App& weft, weft::Ranks*) {
       command
           ->add_option("file", o->file, "Texts, one per line, or rows like those of training (default: standard input)")
           ->type_name("FILE");
-<<<<<<< HEAD
-  add_number(*command, "--threshold", o->threshold, {0, 1}, "Multilabel: the lowest probability of a label", "0.5");
-=======
   add_number(*command, "--threshold", o->threshold, {0, 1},
              "Multilabel: minimum probability of the labels that are printed", "0.5");
   command->add_flag("--json", o->json, "Print a JSON object for each text");

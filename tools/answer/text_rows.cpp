@@ -16,22 +16,28 @@ std::string pair_of_line(const std::string& line) {
   return weft::text_pair(line.substr(0, tab), line.substr(tab + 1));
 }
 
-<<<<<<< HEAD
-void for_each_text(const std::string& file, const DataOptions& form, const TextColumns& columns,
-                   const weft::Checkpoint& checkpoint, const std::function<void(const std::string&)>& use) {
-=======
+namespace {
+
+std::string pair_of(const std::string& line, const TextPlace& place) try {
+  return pair_of_line(line);
+} catch (const weft::Error& error) {
+  throw weft::Error(place.name() + ": " + error.what());
+}
+
+}  // namespace
+
 void check_options(const DataOptions& form, const weft::TextRows* rows, const std::string& file) {
   if (rows == nullptr && (form.of_tables() != nullptr || form.skip_bad_rows))
-    throw UsageError(file + ": each line is a text, without columns (--format says how rows are written)");
+    throw UsageError(file +
+                     ": expected lines of text, which have no columns (--format FORMAT reads the lines as rows)");
   if (rows != nullptr && rows->content() != weft::RowContent::texts && form.of_tables() != nullptr)
     throw UsageError(std::string(form.of_tables()) + " is for tables of texts, but " + file + " has " +
                      weft::row_content_name(rows->content()));
 }
 
-void for_each_text(const std::string& file, const DataOptions& form, const std::vector<std::string>& columns,
+void for_each_text(const std::string& file, const DataOptions& form, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint,
                    const std::function<void(const std::string& text, const TextPlace& place)>& use) {
->>>>>>> inputs
   weft::LabelledOptions options = form.labelled();
   set_text_columns(columns, options);
   const bool is_input = file == "-";
@@ -39,21 +45,6 @@ void for_each_text(const std::string& file, const DataOptions& form, const std::
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
-<<<<<<< HEAD
-  std::int64_t number = 0;
-  const bool are_pairs = !rows && !columns.second.empty();
-  const auto use_next = [&](const std::string& text) {
-    ++number;
-    try {
-      use(are_pairs ? pair_of_line(text) : text);
-    } catch (const weft::Error& error) {
-      throw weft::Error(file + ": text " + std::to_string(number) + ": " + error.what());
-    }
-  };
-  if (!rows)
-    return for_each_lines(file, [&](const std::vector<std::string>& lines, const std::string&) {
-      for (const std::string& line : lines) use_next(line);
-=======
   check_options(form, rows.get(), file);
   if (!rows) {
     TextPlace place{"", "line", 0};
@@ -61,9 +52,8 @@ void for_each_text(const std::string& file, const DataOptions& form, const std::
       place.file = name;
       for (const std::string& line : lines) {
         ++place.number;
-        use(line, place);
+        use(columns.second.empty() ? line : pair_of(line, place), place);
       }
->>>>>>> inputs
     });
   }
   TextPlace place{file, "text", 0};
