@@ -91,7 +91,7 @@ int predict(const PredictCommand& o) {
     throw UsageError(std::string("--threshold is for a multilabel; the checkpoint is a ") + weft::task_name(task));
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
-  const std::vector<std::string> columns = columns_of_run(run_of(o.checkpoint.path()));
+  const TextColumns columns = columns_of_run(run_of(o.checkpoint.path()));
   for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text, const TextPlace& place) {
     std::string answer;
     try {
@@ -100,7 +100,6 @@ int predict(const PredictCommand& o) {
       throw weft::Error(place.name() + ": " + error.what());
     }
     if (!(std::cout << answer << std::flush)) throw weft::Error("can't write to standard output");
->>>>>>> inputs
   });
   return 0;
 }
