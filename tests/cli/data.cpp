@@ -325,7 +325,7 @@ TEST_CASE("weft data news: descriptions by sections, each text once; a tenth of 
   CHECK(fails_with(weft("data news --overwrite --section mail --out " + out + records), 1,
                    "expected sections with at least 20 texts (games, libs, perl), got \"mail\""));
   CHECK(fails_with(weft("data news --overwrite --section perl --out " + out + records), 1,
-                   "of each of two sections, got perl"));
+                   "in each of two sections, got perl"));
   folder.write("records", "label,text\n1,no records\n");
   CHECK(fails_with(weft("data news --overwrite --out " + out + records), 1, "expected descriptions of packages"));
   CHECK(fails_with(weft("data news --overwrite --out " + out + " --from " + (folder / "none")), 1, "none"));

@@ -1,0 +1,58 @@
+// weft train --ema and --rates: what they write, that a resumed run gives the same bits, and values that can't be.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "same_parameters.h"
+#include "small_run.h"
+#include "temporary_folder.h"
+#include "weft/checkpoint.h"
+
+namespace weft::test {
+namespace {
+
+NamedParameters parameters_of(const std::string& folder) { return load_checkpoint(folder).model->parameters(); }
+
+}  // namespace
+
+TEST_CASE("weft train --ema: checkpoints hold the average, and a resumed run the same bits") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", small_csv());
+  const std::string train = "train --arch gmlp --data " + (folder / "rows.csv") + sizes + "--min-count 1 --threads 1 ";
+  CHECK(weft(train + "--steps 8 --ema 0.5 --out " + (folder / "whole")).code == 0);
+  CHECK(weft(train + "--steps 8 --out " + (folder / "plain")).code == 0);
+  const auto run = nlohmann::json::parse(folder.read("whole/run.json"));
+  CHECK(run.at("training").at("ema") == 0.5);
+  CHECK_FALSE(nlohmann::json::parse(folder.read("plain/run.json")).at("training").contains("ema"));
+  const auto same = [&](const std::string& a, const std::string& b) {
+    return same_parameters(*load_checkpoint(folder / a).model, *load_checkpoint(folder / b).model);
+  };
+  CHECK_FALSE(same("whole/last", "plain/last"));
+  CHECK(weft(train + "--steps 3 --ema 0.5 --out " + (folder / "parts")).code == 0);
+  CHECK(weft("train --resume " + (folder / "parts") + " --steps 8 --threads 1").code == 0);
+  CHECK(same("whole/last", "parts/last"));
+  CHECK(fails_with(weft(train + "--ema 1 --steps 2 --out " + (folder / "bad")), 2, "--ema"));
+}
+
+TEST_CASE("weft train --rates: parameters of rate 0 stay as they are") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", small_csv());
+  const std::string train = "train --arch gmlp --data " + (folder / "rows.csv") + sizes + "--min-count 1 --threads 1 ";
+  CHECK(weft(train + "--steps 1 --lr 1e-30 --out " + (folder / "start")).code == 0);
+  CHECK(weft(train + "--steps 4 --rates embedding=0,blocks.0.sgu=2 --out " + (folder / "run")).code == 0);
+  CHECK(nlohmann::json::parse(folder.read("run/run.json")).at("training").at("rates") == "embedding=0,blocks.0.sgu=2");
+  const NamedParameters before = parameters_of(folder / "start/last"), after = parameters_of(folder / "run/last");
+  REQUIRE(before.size() == after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CAPTURE(before[i].first);
+    const bool stays = before[i].second.value().to_vector<float>() == after[i].second.value().to_vector<float>();
+    CHECK(stays == before[i].first.starts_with("embedding."));
+  }
+  CHECK(weft("train --resume " + (folder / "run") + " --steps 6 --threads 1").code == 0);
+  for (const char* bad : {"embedding", "=1", "embedding=-1", "embedding=x"})
+    CHECK(fails_with(weft(train + "--steps 2 --rates " + bad + " --out " + (folder / "bad")), 2, "--rates"));
+  CHECK(fails_with(weft(train + "--steps 2 --rates blocks.7=1 --out " + (folder / "bad")), 1, "\"blocks.7\""));
+}
+
+}  // namespace weft::test
