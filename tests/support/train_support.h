@@ -95,7 +95,9 @@ struct SmallTask {
 inline SmallTask small_task(const std::string& arch, Task task, const Sizes& sizes = {}) {
   SmallTask small;
   if (task == Task::retrieval) {
-    const LabelledTexts rows = small_rows();
+    LabelledTexts rows = small_rows();
+    for (std::size_t i = 0; i < rows.texts.size(); ++i) rows.labels[i] = static_cast<std::int64_t>(i);
+    rows.names = rows.texts;  // equal labels would be no negatives
     small.data = std::make_unique<PairData>(rows, rows, words(rows.texts), sizes.length, sizes.batch);
   } else if (task_source(task) == Source::rows && task != Task::classifier) {
     small.data = small_row_data(task, sizes);
