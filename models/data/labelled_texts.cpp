@@ -181,6 +181,7 @@ LabelledTexts LabelledTexts::without_rows() const {
   same.names = names;
   same.form = form;
   same.columns = columns;
+  same.second_columns = second_columns;
   same.picture = picture;
   same.rate = rate;
   same.channels = channels;
@@ -204,7 +205,8 @@ LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, c
   LabelNumbers labels(options.labels);
   LabelledTexts all;
   all.form = describe(form);
-  all.columns = text_columns(form);
+  all.columns = names_of(form, form.text);
+  all.second_columns = names_of(form, form.second);
   std::vector<std::string> fields;
   for (bool header = form.header; header;)
     (void)add_or_skip(options, all, [&] {

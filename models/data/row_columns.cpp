@@ -183,8 +183,9 @@ class Finder {
     for (const std::string& wanted : names) {
       const auto found = place(wanted);
       if (!found)
-        throw Error(where_ + ": expected the text in column \"" + wanted + "\"; it has " + columns_there() +
-                    " (--columns " + key + "=NAME chooses it, by name or by number from 1)");
+        throw Error(where_ + ": expected the " + (key == "second" ? "second " : "") + "text in column \"" + wanted +
+                    "\"; it has " + columns_there() + " (--columns " + key +
+                    "=NAME chooses it, by name or by number from 1)");
       columns.push_back(*found);
     }
     return columns;
@@ -237,6 +238,7 @@ class Finder {
   }
 
   std::vector<std::size_t> text(const std::vector<std::size_t>& free) const {
+    if (free.empty()) cant_tell("text");
     if (names_.empty() || free.size() == 1) return free;
     std::vector<std::size_t> named;
     for (std::size_t i : free)

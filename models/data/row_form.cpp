@@ -354,9 +354,9 @@ std::string describe(const RowForm& form) {
          columns(form.text) + (form.second.empty() ? "" : ", second text in " + columns(form.second));
 }
 
-std::vector<std::string> text_columns(const RowForm& form) {
+std::vector<std::string> names_of(const RowForm& form, const std::vector<std::size_t>& some) {
   std::vector<std::string> columns;
-  for (const std::size_t i : form.text) {
+  for (const std::size_t i : some) {
     const bool by_name = !form.names.empty() && std::count(form.names.begin(), form.names.end(), form.names[i]) == 1;
     if (form.format != DataFormat::fasttext && form.format != DataFormat::conll)
       columns.push_back(by_name ? form.names[i] : std::to_string(i + 1));
@@ -374,7 +374,10 @@ std::string text_of_row(const std::vector<std::string>& fields, const RowForm& f
     }
     return text;
   };
-  return form.second.empty() ? joined(form.text) : text_pair(joined(form.text), joined(form.second));
+  if (!form.second.empty()) return text_pair(joined(form.text), joined(form.second));
+  std::string text = joined(form.text);
+  std::replace(text.begin(), text.end(), pair_separator, ' ');  // this row is no pair
+  return text;
 }
 
 void check_fields(RowReader& rows, const std::vector<std::string>& fields, const RowForm& form) {

@@ -36,8 +36,8 @@ std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form);
 // "CSV without a header, label in column 1, text in columns 2 and 3"
 std::string describe(const RowForm& form);
 
-// The names of the text's columns, or their numbers from 1; empty for fastText's lines.
-std::vector<std::string> text_columns(const RowForm& form);
+// The names of some columns, or their numbers from 1; empty for fastText's lines.
+std::vector<std::string> names_of(const RowForm& form, const std::vector<std::size_t>& some);
 // The fields of the text that aren't empty, joined by blanks; a text_pair if there are columns of a second text.
 std::string text_of_row(const std::vector<std::string>& fields, const RowForm& form);
 // Throws an Error unless the row has form.columns fields.

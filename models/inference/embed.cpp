@@ -1,6 +1,8 @@
 #include "weft/embed.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/sequence.h"
 #include "data/labels.h"
@@ -58,7 +60,8 @@ bool is_nearer(const Neighbor& a, const Neighbor& b) {
 std::vector<Neighbor> highest(const float* similarity, std::int64_t begin, std::int64_t end, std::int64_t top) {
   std::vector<Neighbor> heap;
   for (std::int64_t i = begin; i < end; ++i) {
-    const Neighbor next{i, static_cast<double>(similarity[i])};
+    const double own = static_cast<double>(similarity[i]);
+    const Neighbor next{i, std::isnan(own) ? -std::numeric_limits<double>::infinity() : own};
     if (std::ssize(heap) == top) {
       if (next.similarity <= heap.front().similarity) continue;  // the earlier one is kept
       std::pop_heap(heap.begin(), heap.end(), is_nearer);
@@ -80,8 +83,9 @@ std::vector<Neighbor> highest(const float* similarity, std::int64_t n, std::int6
   });
   std::vector<Neighbor> all;
   for (const std::vector<Neighbor>& of_part : parts) all.insert(all.end(), of_part.begin(), of_part.end());
-  std::sort(all.begin(), all.end(), is_nearer);
-  all.resize(static_cast<std::size_t>(std::min(std::ssize(all), top)));
+  const std::int64_t count = std::min(std::ssize(all), top);
+  std::partial_sort(all.begin(), all.begin() + count, all.end(), is_nearer);
+  all.resize(static_cast<std::size_t>(count));
   return all;
 }
 

@@ -9,7 +9,12 @@ namespace weft {
 using namespace detail;
 
 std::string text_pair(const std::string& first, const std::string& second) {
-  return guard_memory("tokenizer", [&] { return first + pair_separator + second; });
+  return guard_memory("tokenizer", [&] {
+    std::string pair = first + ' ' + second;
+    std::replace(pair.begin(), pair.end(), pair_separator, ' ');
+    pair[first.size()] = pair_separator;
+    return pair;
+  });
 }
 
 Tensor encode_tensor(const Tokenizer& tokenizer, std::string_view text) {

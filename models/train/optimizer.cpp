@@ -21,8 +21,9 @@ OptimizerKind kind_of(const UpdateRule& rule) {
   for (const RuleOption& option : rule.options)
     kind.own.push_back({option.name, option.usual, option.lowest, option.end, option.meaning});
   kind.states = rule.states;
-  kind.update = [&rule](Tensor& parameters, const Tensor& gradients, std::vector<Tensor>& states,
-                        const UpdateStep& step) { update(rule.name, parameters, gradients, states, step); };
+  kind.update = [&rule](ParameterRange& range, const UpdateStep& step) {
+    update(rule.name, range.values, range.gradients, range.states, step);
+  };
   return kind;
 }
 
@@ -91,24 +92,62 @@ std::size_t group_of(const std::string& name, const std::vector<ParameterGroup>&
   return found == groups.end() ? 0 : static_cast<std::size_t>(found - groups.begin()) + 1;
 }
 
-// The parameters of each group together, its matrices first.
+// The parameters of each group together, its matrices first. Throws an Error for a group without parameters.
 NamedParameters ordered(NamedParameters parameters, const std::vector<ParameterGroup>& groups) {
+  for (std::size_t g = 1; g <= groups.size(); ++g)
+    if (std::none_of(parameters.begin(), parameters.end(),
+                     [&](const auto& p) { return p.second.trainable() && group_of(p.first, groups) == g; }))
+      throw Error("[optimizer] the group \"" + groups[g - 1].name +
+                  "\" has no trainable parameter that no earlier group has: expected the name of a parameter, or its "
+                  "beginning up to a dot");
   const auto place = [&](const auto& p) { return std::make_pair(group_of(p.first, groups), !is_matrix(p.second)); };
   std::stable_sort(parameters.begin(), parameters.end(),
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });
   return parameters;
 }
 
-Tensor part_of(const Tensor& flat, std::int64_t begin, std::int64_t end) {
-  return flat.view({end - begin}, {1}, begin);
+// Settings of runs, which the description of an optimizer must not overwrite.
+const char* const reserved_names[] = {"optimizer",
+                                      "weight-decay",
+                                      "clip",
+                                      "groups",
+                                      "model",
+                                      "data",
+                                      "seed",
+                                      "seq-len",
+                                      "batch",
+                                      "micro-batches",
+                                      "label-smoothing",
+                                      "precision",
+                                      "schedule",
+                                      "lr",
+                                      "warmup",
+                                      "lr-floor",
+                                      "ema",
+                                      "step",
+                                      "evaluation-due",
+                                      "equal-shares",
+                                      "best",
+                                      "best-by",
+                                      "without-better"};
+
+void check_kind(const OptimizerKind& kind) {
+  const std::string who = "[optimizer] \"" + kind.name + "\": ";
+  if (kind.name.empty() || !kind.update) throw Error(who + "expected a name and an update");
+  std::vector<std::string> taken(std::begin(reserved_names), std::end(reserved_names));
+  for (const OptimizerInfo::Option& option : kind.own) {
+    if (option.name.empty() || std::find(taken.begin(), taken.end(), option.name) != taken.end())
+      throw Error(who + "the option's name \"" + option.name + "\" is taken");
+    taken.push_back(option.name);
+    check_range(option.name, option.usual, option.lowest, option.end);
+  }
 }
 
 }  // namespace
 
 void register_optimizer(OptimizerKind kind) {
   guard_memory("optimizer", [&] {
-    if (kind.name.empty() || !kind.update)
-      throw Error("[optimizer] \"" + kind.name + "\": expected a name and an update");
+    check_kind(kind);
     registry().add(std::move(kind), [](const OptimizerKind& added, const OptimizerKind& known) {
       if (added.name == known.name) throw Error("[optimizer] the name \"" + added.name + "\" is taken");
     });
@@ -126,40 +165,38 @@ std::vector<OptimizerInfo> optimizers() {
 Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& options) try
     : kind_(kind_named(options.name)),
       options_(options),
-      step_(checked(kind_, options)),
+      options_of_steps_(checked(kind_, options)),
       set_(ordered(parameters, options.groups)),
-      ranges_(ranges()) {
-  for (std::size_t k = 0; k < states(); ++k)
-    (void)set_.state(k);  // allocated now: in the first step they would take blocks that the second step then lacks
+      groups_(groups()) {
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("optimizer");
 }
 
-// Throws an Error for a group without parameters.
-std::vector<Optimizer::Range> Optimizer::ranges() {
-  const std::vector<ParameterGroup>& groups = options_.groups;
+// Allocates the states now: in the first step they would take blocks that the second step then lacks.
+std::vector<Optimizer::Group> Optimizer::groups() {
+  const std::vector<ParameterGroup>& given = options_.groups;
   const std::vector<ParameterSet::Entry>& entries = set_.entries();
-  std::vector<Range> all;
-  std::size_t next = 0;
-  std::int64_t begin = 0;
-  const auto take_while = [&](auto belongs) {
-    while (next < entries.size() && belongs(entries[next])) ++next;
-    return next < entries.size() ? entries[next].offset : set_.values().numel();
-  };
-  for (std::size_t g = 0; g <= groups.size(); ++g) {
-    const auto in_group = [&](const auto& entry) { return group_of(entry.name, groups) == g; };
-    const double rate = g == 0 ? 1 : groups[g - 1].rate;
-    const double decay = g == 0 ? step_.weight_decay : groups[g - 1].weight_decay.value_or(step_.weight_decay);
-    const std::size_t first = next;
-    const std::int64_t matrices_end =
-        take_while([&](const auto& entry) { return in_group(entry) && is_matrix(entry.parameter); });
-    const std::int64_t end = take_while(in_group);
-    if (next > first) all.push_back({rate, decay, begin, matrices_end, end});
-    else if (g > 0)
-      throw Error("[optimizer] no trainable parameter belongs to the group \"" + groups[g - 1].name +
-                  "\": expected a name, or the beginning of names up to a dot, such as \"" +
-                  entries[0].name.substr(0, entries[0].name.find('.')) + "\"");
-    begin = end;
+  std::vector<Group> all;
+  for (std::size_t first = 0; first < entries.size();) {
+    const std::size_t g = group_of(entries[first].name, given);
+    const std::int64_t begin = entries[first].offset;
+    Group group{g == 0 ? 1 : given[g - 1].rate, options_of_steps_.weight_decay, 0, {}};
+    if (g > 0) group.weight_decay = given[g - 1].weight_decay.value_or(group.weight_decay);
+    std::size_t next = first;
+    for (; next < entries.size() && group_of(entries[next].name, given) == g; ++next) {
+      group.range.entries.push_back(entries[next]);
+      group.range.entries.back().offset -= begin;
+    }
+    const std::int64_t end = next < entries.size() ? entries[next].offset : set_.values().numel();
+    const auto part = [&](const Tensor& flat) { return flat.view({end - begin}, {1}, begin); };
+    group.range.values = part(set_.values());
+    group.range.gradients = part(set_.gradients());
+    for (std::size_t k = 0; k < states(); ++k) group.range.states.push_back(part(set_.state(k)));
+    const auto vector = std::find_if(group.range.entries.begin(), group.range.entries.end(),
+                                     [](const ParameterSet::Entry& entry) { return !is_matrix(entry.parameter); });
+    group.matrices = vector == group.range.entries.end() ? end - begin : vector->offset;
+    all.push_back(std::move(group));
+    first = next;
   }
   return all;
 }
@@ -169,38 +206,41 @@ std::size_t Optimizer::states() const noexcept { return kind_.states; }
 std::string Optimizer::description() const {
   return guard_memory("optimizer", [&] {
     nlohmann::ordered_json description{{"optimizer", kind_.name}};
-    for (std::size_t i = 0; i < step_.own.size(); ++i) description[kind_.own[i].name] = step_.own[i];
-    description["weight-decay"] = step_.weight_decay;
+    for (std::size_t i = 0; i < options_of_steps_.own.size(); ++i)
+      description[kind_.own[i].name] = options_of_steps_.own[i];
+    description["weight-decay"] = options_of_steps_.weight_decay;
     description["clip"] = options_.clip;
     for (const ParameterGroup& group : options_.groups)
       description["groups"].push_back({{"name", group.name},
                                        {"rate", group.rate},
-                                       {"weight-decay", group.weight_decay.value_or(step_.weight_decay)}});
+                                       {"weight-decay", group.weight_decay.value_or(options_of_steps_.weight_decay)}});
     return description.dump();
   });
+}
+
+// Throws an Error if the update has replaced a tensor, because its result is then lost.
+void Optimizer::check_in_place(const Group& group) {
+  bool in_place = group.range.values.storage() == set_.values().storage() && group.range.states.size() == states();
+  for (std::size_t k = 0; in_place && k < states(); ++k)
+    in_place = group.range.states[k].storage() == set_.state(k).storage();
+  if (!in_place)
+    throw Error("[optimizer] the update of \"" + kind_.name +
+                "\" replaced a tensor: expected changes of the values and states in place");
 }
 
 double Optimizer::step(std::int64_t step, double learning_rate) {
   return guard_memory("optimizer", [&] {
     const double norm = l2_norm(set_.gradients());
     if (!std::isfinite(norm)) throw Error("[optimizer] the gradient's norm is not finite");
-    step_.step = step;
-    step_.grad_scale = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + 1e-6)) : 1;
-    struct Part {
-      Tensor values, gradients;
-      std::vector<Tensor> states;
-    };
-    std::vector<Part> parts;  // all of them before the first change, because memory may run out
-    for (const Range& range : ranges_) {
-      const auto part = [&](const Tensor& flat) { return part_of(flat, range.begin, range.end); };
-      parts.push_back({part(set_.values()), part(set_.gradients()), {}});
-      for (std::size_t k = 0; k < states(); ++k) parts.back().states.push_back(part(set_.state(k)));
-    }
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      step_.lr = learning_rate * ranges_[i].rate;
-      step_.weight_decay = ranges_[i].weight_decay;
-      step_.decayed = ranges_[i].matrices_end - ranges_[i].begin;
-      kind_.update(parts[i].values, parts[i].gradients, parts[i].states, step_);
+    UpdateStep now = options_of_steps_;
+    now.step = step;
+    now.grad_scale = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + 1e-6)) : 1;
+    for (Group& group : groups_) {
+      now.lr = learning_rate * group.rate;
+      now.weight_decay = group.weight_decay;
+      now.decayed = group.matrices;
+      kind_.update(group.range, now);
+      check_in_place(group);
     }
     return norm;
   });

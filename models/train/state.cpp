@@ -143,6 +143,7 @@ std::string Trainer::description() const {
 }
 
 void Trainer::save_state(const std::string& path) try {
+  check_no_average_in_use();
   json run = describe(model_, data_, options_, optimizer_);
   run["step"] = step_;
   run["evaluation-due"] = evaluation_due_;
@@ -165,6 +166,7 @@ void Trainer::load_state(const std::string& path) {
 }
 
 void Trainer::load_own_state(const std::string& path) try {
+  check_no_average_in_use();
   const SafetensorsFile file(path);
   try {
     const auto found = file.metadata().find(metadata_key);

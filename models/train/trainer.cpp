@@ -40,7 +40,7 @@ TrainOptions checked(const TrainOptions& options) {
     throw Error("[train] expected steps and micro-batches of at least 1 and a warm-up of at least 0");
   const std::vector<std::string> known = schedules();
   if (s.own.rate && (s.own.name.empty() || std::find(known.begin(), known.end(), s.own.name) != known.end()))
-    throw Error("[train] expected a schedule of the program's own to have a name of its own, got \"" + s.own.name +
+    throw Error("[train] expected a custom schedule with a name that no other schedule has, got \"" + s.own.name +
                 "\"");
   if (!(options.ema >= 0 && options.ema < 1))
     throw Error("[train] expected a decay of the moving average of at least 0 and below 1, got " +
@@ -222,7 +222,14 @@ double Trainer::add_gradient(const Batch& batch, std::int64_t number, double sha
   return mean.item();
 }
 
-double Trainer::learning_rate(std::int64_t step) const {
+void Trainer::check_no_average_in_use() const {
+  if (average_ && average_->is_in_use())
+    throw Error(
+        "[train] the model has the moving average of its parameters now: expected no step, and no state to be "
+        "saved or loaded");
+}
+
+double Trainer::learning_rate_of(std::int64_t step) const {
   const double rate = options_.schedule(step);
   if (!std::isfinite(rate))
     throw Error("the learning rate of schedule \"" + options_.schedule.name() + "\" is " + std::to_string(rate));
@@ -235,6 +242,7 @@ void Trainer::with_average(const std::function<void()>& body) {
 }
 
 double Trainer::step_in_region() {
+  check_no_average_in_use();
   const std::int64_t step = step_ + 1;
   if (!ahead_)
     ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.schedule.steps, options_.micro_batches, rank(),
@@ -256,7 +264,9 @@ double Trainer::step_in_region() {
       losses.push_back(add_gradient(batches[i], static_cast<std::int64_t>(i), share[i], optimizer_.parameters()));
   }
   try {
-    gradient_norm_ = optimizer_.step(step, learning_rate(step));
+    const double rate = learning_rate_of(step);
+    gradient_norm_ = optimizer_.step(step, rate);
+    learning_rate_ = rate;
   } catch (const Error& error) {
     throw Error("[train] step " + std::to_string(step) + ": " + error.what());
   }
@@ -373,7 +383,7 @@ Progress Trainer::timed_step(Run& run) {
   so_far.tokens_per_second = static_cast<double>(tokens_ - run.first_tokens) / so_far.seconds;
   progress.step = step_;
   progress.steps = options_.schedule.steps;
-  progress.learning_rate = learning_rate(step_);
+  progress.learning_rate = learning_rate_;
   progress.gradient_norm = gradient_norm_;
   progress.tokens_per_second = so_far.tokens_per_second;
   progress.data_wait = so_far.data_wait;

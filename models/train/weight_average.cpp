@@ -11,11 +11,11 @@ constexpr std::int64_t block = 1 << 14;  // elements that a thread averages at o
 
 template <class T>
 void move_towards(Tensor& average, const Tensor& values, double decay) {
-  const T keep = static_cast<T>(decay), take = static_cast<T>(1 - decay);
+  const T take = static_cast<T>(1 - decay);
   const T* p = values.data<T>();
   T* a = average.mutable_data<T>();
   Context::current().parallel_for(average.numel(), block, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) a[i] = keep * a[i] + take * p[i];
+    for (std::int64_t i = begin; i < end; ++i) a[i] += take * (p[i] - a[i]);
   });
 }
 

@@ -11,18 +11,20 @@ class WeightAverage {
   // Begins with the values of the parameters. decay: 0 < decay < 1.
   WeightAverage(ParameterSet& parameters, double decay);
 
-  // After a step, counted from 1: average = b average + (1 - b) values, b = min(decay, (1 + step) / (10 + step)).
+  // After a step, counted from 1: average += (1 - b) (values - average), b = min(decay, (1 + step) / (10 + step)).
   void add(std::int64_t step);
   Tensor& average() noexcept { return average_; }  // flat, like ParameterSet::values()
 
-  // While it exists, the parameters have the average's values. Null: nothing happens.
+  bool is_in_use() const noexcept { return users_ > 0; }
+
+  // While one exists, the parameters have the average's values. Null: nothing happens.
   class InUse {
    public:
     explicit InUse(WeightAverage* average) : average_(average) {
-      if (average_ != nullptr) average_->swap();
+      if (average_ != nullptr && average_->users_++ == 0) average_->swap();
     }
     ~InUse() {
-      if (average_ != nullptr) average_->swap();
+      if (average_ != nullptr && --average_->users_ == 0) average_->swap();
     }
     InUse(const InUse&) = delete;
     InUse& operator=(const InUse&) = delete;
@@ -36,6 +38,7 @@ class WeightAverage {
 
   ParameterSet& parameters_;
   double decay_;
+  int users_ = 0;
   Tensor average_;
 };
 

@@ -66,6 +66,11 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: a table is read by the columns of trai
   CHECK(contains(csv.err, "text in column \"one\", second text in column \"two\""));
   CHECK(contains(csv.out, "red lid,x,a red box,yes,"));
   CHECK(contains(csv.out, "blue lid,y,a red box,no,"));
+  // Another first text for the same second one.
+  const Outcome other =
+      ask("classify", "two,more,one\nred lid,a blue box,a red box\n", " --format csv --columns text=more");
+  CHECK(contains(other.err, "text in column \"more\", second text in column \"two\""));
+  CHECK(other.out.substr(0, 2) == "no");
   const Outcome measured = weft("eval " + run + " --data " + (folder / "pairs.csv") + " --json");
   CHECK(measured.code == 0);
   CHECK(contains(measured.err, "second text in column \"two\""));
@@ -83,6 +88,18 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: the report shows both, and the vocabul
     CHECK(checkpoint.tokenizer->encode(word) != checkpoint.tokenizer->encode("unseen"));
 }
 
+TEST_CASE("pairs of texts: columns by number are found by name in another table") {
+  const TemporaryFolder folder;
+  folder.write("pairs.csv", table_of_pairs());
+  const std::string run = folder / "run";
+  CHECK(weft("train --arch gmlp --data " + (folder / "pairs.csv") + " --columns label=1,text=2,second=3 --seq-len 9" +
+             " --threads 1 --steps 2 --out " + run)
+            .code == 0);
+  folder.write("asked.csv", "id,one,note,two\n1,a red box,x,red lid\n");
+  CHECK(contains(weft("classify " + run + " " + (folder / "asked.csv")).err,
+                 "text in column \"one\", second text in column \"two\""));
+}
+
 TEST_CASE("pairs of texts: regression and several labels read them, tagging does not") {
   const TemporaryFolder folder;
   folder.write("numbers.csv", "y,one,two\n1,a,b\n2,a,c\n3,b,c\n4,d,a\n5,c,c\n6,b,b\n");
@@ -95,6 +112,9 @@ TEST_CASE("pairs of texts: regression and several labels read them, tagging does
   folder.write("alone.txt", "a b\n");
   CHECK(fails_with(weft("predict " + (folder / "run") + " " + (folder / "alone.txt")), 1,
                    "line 1: the model reads pairs"));
+  CHECK(fails_with(weft("train --arch fnet --task retrieval --data " + (folder / "numbers.csv") + columns + sizes +
+                        "--steps 3 --out " + (folder / "vectors")),
+                   2, "without a second text"));
   folder.write("tags.csv", "y,one,two\nA,a,b\nB,b,b\nA,a,c\nB,b,d\n");
   CHECK(fails_with(weft("train --arch fnet --task tagging --data " + (folder / "tags.csv") + columns + sizes +
                         "--steps 3 --out " + (folder / "tags")),

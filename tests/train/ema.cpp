@@ -49,6 +49,40 @@ TEST_CASE("ema: the average of all steps, by its formula") {
   CHECK(got != values_of(*small.model));
 }
 
+TEST_CASE("ema: parameters that don't change are their own average, at any decay") {
+  for (const double decay : {0.9, 0.9999, 0.99999}) {
+    SmallTask small = small_task("gmlp", Task::classifier);
+    TrainOptions options = with_ema(200, decay);
+    options.schedule.peak = 1e-30;
+    options.optimizer.weight_decay = 0;
+    Trainer trainer(*small.model, *small.data, options);
+    const std::vector<double> before = values_of(*small.model);
+    for (int t = 1; t <= 50; ++t) (void)trainer.step();
+    trainer.with_average([&] { CHECK(values_of(*small.model) == before); });
+  }
+}
+
+TEST_CASE("ema: while the model has the average, nested calls see it, and steps and states are refused") {
+  const TemporaryFolder folder;
+  SmallTask small = small_task("gmlp", Task::classifier);
+  Trainer trainer(*small.model, *small.data, with_ema(9, 0.9));
+  for (int t = 1; t <= 3; ++t) (void)trainer.step();
+  trainer.save_state(folder / "state");
+  const std::vector<double> before = values_of(*small.model);
+  trainer.with_average([&] {
+    const std::vector<double> average = values_of(*small.model);
+    CHECK(average != before);
+    trainer.with_average([&] { CHECK(values_of(*small.model) == average); });
+    CHECK(values_of(*small.model) == average);
+    CHECK_THROWS_WITH_AS((void)trainer.step(), doctest::Contains("moving average"), Error);
+    CHECK_THROWS_WITH_AS(trainer.save_state(folder / "other"), doctest::Contains("moving average"), Error);
+    CHECK_THROWS_WITH_AS(trainer.load_state(folder / "state"), doctest::Contains("moving average"), Error);
+  });
+  CHECK(values_of(*small.model) == before);
+  CHECK_THROWS_AS(trainer.with_average([] { throw Error("stop"); }), Error);
+  CHECK(values_of(*small.model) == before);
+}
+
 TEST_CASE("ema: training takes the same steps with and without it") {
   SmallTask with = small_task("tnn", Task::causal_lm), without = small_task("tnn", Task::causal_lm);
   Trainer averaged(*with.model, *with.data, with_ema(8, 0.9)), plain(*without.model, *without.data, small_options(8));

@@ -263,6 +263,12 @@ TEST_CASE("embed: the nearest vectors, in order, in f32 and bf16") {
   for (const Neighbor& near : nearest(vectors, two, 6)) order.push_back(near.index);
   CHECK(order == std::vector<std::int64_t>{65536, 0, 32767, 32768, 99999, 1});
   CHECK(std::ssize(nearest(vectors, two, 70000)) == 70000);
+  // What is no number is never near.
+  const Tensor some = Tensor::from<float>({std::nanf(""), -1, std::nanf(""), -3}, {4, 1}),
+               one_number = Tensor::full({1}, 1, DType::f32);
+  CHECK(nearest(some, one_number, 2).at(0).index == 1);
+  CHECK(nearest(some, one_number, 2).at(1).index == 3);
+  CHECK(std::ssize(nearest(some, one_number, 9)) == 4);
   // Products of bf16 vectors aren't rounded to bf16.
   const Tensor close = Tensor::from<float>({1, 0, 1, 0.00390625F}, {2, 2}), ones = Tensor::full({2}, 1, DType::f32);
   CHECK(nearest(raw::convert(close, DType::bf16), ones, 1).at(0).index == 1);

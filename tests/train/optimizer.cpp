@@ -201,6 +201,9 @@ TEST_CASE("optimizers: unknown names, options and values, with nothing changed")
   const NamedParameters parameters = small_parameters();
   const auto before = parameters[1].second.value().storage();
   CHECK_THROWS_AS(Optimizer(parameters, {"none"}), Error);
+  OptimizerOptions grouped;
+  grouped.groups = {{"none"}};
+  CHECK_THROWS_AS(Optimizer(parameters, grouped), Error);
   CHECK(parameters[1].second.value().storage() == before);
 }
 
@@ -228,7 +231,7 @@ TEST_CASE("optimizer: groups have a rate and a decay of their own, the first gro
   OptimizerOptions options{"sgd", {{"momentum", 0}}, 0.5, 0};
   options.groups = {{"head", 10, 0.25}, {"blocks.1", 0.5}, {"head.w", 100}};
   CHECK_THROWS_WITH_AS(Optimizer(parameters, options),
-                       doctest::Contains("no trainable parameter belongs to the group \"head.w\""), Error);
+                       doctest::Contains("the group \"head.w\" has no trainable parameter that no earlier"), Error);
   options.groups.pop_back();
   Optimizer optimizer(parameters, options);
   raw::fill(optimizer.parameters().gradients(), 1.0);

@@ -5,6 +5,7 @@
 #include "same_parameters.h"
 #include "temporary_folder.h"
 #include "train_support.h"
+#include "weft/ops.h"
 #include "weft/trainer.h"
 
 namespace weft::test {
@@ -18,12 +19,12 @@ OptimizerKind signs(const std::string& name) {
   kind.weight_decay = 0;
   kind.rate = 3;
   kind.states = 1;
-  kind.update = [](Tensor& p, const Tensor& g, std::vector<Tensor>& states, const UpdateStep& step) {
-    const std::int64_t count = p.numel();
-    float *value = p.mutable_data<float>(), *steps = states.at(0).mutable_data<float>();
-    const float* gradient = g.data<float>();
+  kind.update = [](ParameterRange& range, const UpdateStep& step) {
+    const std::int64_t count = range.values.numel();
+    float *value = range.values.mutable_data<float>(), *steps = range.states.at(0).mutable_data<float>();
+    const float* gradient = range.gradients.data<float>();
     for (std::int64_t i = 0; i < count; ++i) {
-      const float sign = gradient[i] > 0 ? 1 : gradient[i] < 0 ? -1 : 0;
+      const float sign = gradient[i] > 0 ? 1.0F : gradient[i] < 0 ? -1.0F : 0.0F;
       value[i] -=
           static_cast<float>(step.lr) * (i < step.decayed ? static_cast<float>(step.own.at(0)) * sign : gradient[i]);
       steps[i] += 1;
@@ -73,8 +74,64 @@ TEST_CASE("own optimizer: names that are taken, and kinds without an update") {
   OptimizerKind none = signs("test's none");
   none.update = nullptr;
   CHECK_THROWS_AS(register_optimizer(none), Error);
+  for (const char* name : {"clip", "step", "data", "", "scale"}) {
+    OptimizerKind taken = signs("test's none");
+    taken.own.push_back({name, 1, 0, 2, ""});
+    CHECK_THROWS_WITH_AS(register_optimizer(taken), doctest::Contains("is taken"), Error);
+  }
+  OptimizerKind outside = signs("test's none");
+  outside.own[0].usual = 100;
+  CHECK_THROWS_WITH_AS(register_optimizer(outside), doctest::Contains("expected scale of 0.0 or more"), Error);
   const auto all = optimizers();
   CHECK(std::none_of(all.begin(), all.end(), [](const OptimizerInfo& info) { return info.name == "test's none"; }));
+}
+
+TEST_CASE("own optimizer: ranges have their parameters; a replaced tensor is an error") {
+  std::vector<std::pair<std::string, std::int64_t>> seen;
+  OptimizerKind looks = signs("test's looks");
+  looks.update = [&](ParameterRange& range, const UpdateStep&) {
+    for (const ParameterSet::Entry& entry : range.entries) {
+      seen.emplace_back(entry.name, entry.offset);
+      CHECK(entry.offset + entry.numel <= range.values.numel());
+      CHECK(range.values.data<float>()[entry.offset] == raw::contiguous(entry.parameter.value()).data<float>()[0]);
+    }
+  };
+  register_optimizer(looks);
+  const NamedParameters parameters = {{"v", Parameter(Tensor::from<float>({1, 2}, {2}))},
+                                      {"head.w", Parameter(Tensor::from<float>({3, 4}, {1, 2}))},
+                                      {"w", Parameter(Tensor::from<float>({5}, {1, 1}))}};
+  OptimizerOptions options{"test's looks"};
+  options.groups = {{"head"}};
+  Optimizer optimizer(parameters, options);
+  optimizer.step(1, 1);
+  CHECK(seen == std::vector<std::pair<std::string, std::int64_t>>{{"w", 0}, {"v", 16}, {"head.w", 0}});
+  OptimizerKind replaces = signs("test's replaces");
+  replaces.update = [](ParameterRange& range, const UpdateStep&) { range.values = scale(range.values, 0.5); };
+  register_optimizer(replaces);
+  Optimizer lost(parameters, {"test's replaces"});
+  CHECK_THROWS_WITH_AS(lost.step(1, 1), doctest::Contains("replaced a tensor"), Error);
+}
+
+TEST_CASE("own groups: a run with groups resumes, one with other groups does not") {
+  const TemporaryFolder folder;
+  TrainOptions options = small_options(4);
+  options.optimizer.groups = {{"embedding", 0.5}, {"blocks.0", 2, 0.0}};
+  SmallTask whole = small_task("gmlp", Task::causal_lm), rest = small_task("gmlp", Task::causal_lm);
+  Trainer trainer(*whole.model, *whole.data, options);
+  (void)trainer.step();
+  trainer.save_state(folder / "state");
+  (void)trainer.step();
+  Trainer resumed(*rest.model, *rest.data, options);
+  resumed.load_state(folder / "state");
+  (void)resumed.step();
+  CHECK(same_parameters(*whole.model, *rest.model));
+  for (const std::vector<ParameterGroup>& others :
+       {std::vector<ParameterGroup>{}, {{"embedding", 0.5}}, {{"embedding", 0.25}, {"blocks.0", 2, 0.0}}}) {
+    options.optimizer.groups = others;
+    SmallTask other = small_task("gmlp", Task::causal_lm);
+    Trainer changed(*other.model, *other.data, options);
+    CHECK_THROWS_WITH_AS(changed.load_state(folder / "state"), doctest::Contains("groups"), Error);
+  }
 }
 
 TEST_CASE("own schedule: its rates are used, and its name belongs to the run") {
@@ -107,7 +164,8 @@ TEST_CASE("own schedule: it needs a name and finite rates; an error changes noth
   TrainOptions options = small_options(4);
   for (const char* name : {"", "cosine"}) {
     options.schedule.own = {name, [](std::int64_t) { return 1e-3; }};
-    CHECK_THROWS_WITH_AS(Trainer(*small.model, *small.data, options), doctest::Contains("name of its own"), Error);
+    CHECK_THROWS_WITH_AS(Trainer(*small.model, *small.data, options),
+                         doctest::Contains("a name that no other schedule has"), Error);
   }
   options.schedule.own = {"breaks", [](std::int64_t step) { return step == 2 ? std::nan("") : 1e-3; }};
   Trainer trainer(*small.model, *small.data, options);

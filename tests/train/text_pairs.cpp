@@ -55,8 +55,14 @@ TEST_CASE("pairs of texts: [cls] first [sep] second [sep]") {
   CHECK(ids(text_pair("ab", "c"), 0, false) == Ids{1, 'a', 'b', 1, 'c'});
   CHECK(ids(text_pair("", "c"), 0) == Ids{1, 2, 'c', 2});
   CHECK(ids(text_pair("a", ""), 0) == Ids{1, 'a', 2, 2});
-  CHECK(ids(text_pair("a", "b\x1f" "c"), 0) == Ids{1, 'a', 2, 'b', pair_separator, 'c', 2});
-  CHECK(text_pair("a", "b") == "a\x1f" "b");
+  CHECK(text_pair("a\x1f"
+                  "c",
+                  "b\x1f") ==
+        "a c\x1f"
+        "b ");
+  CHECK(text_pair("a", "b") ==
+        "a\x1f"
+        "b");
 }
 
 TEST_CASE("pairs of texts: the longer text is truncated first") {
@@ -94,6 +100,20 @@ TEST_CASE("pairs of texts: their columns in each format") {
 TEST_CASE("pairs of texts: an empty text stays at its place") {
   CHECK(shown("label,one,two\nno,,c\nyes,d,\n", pair_options({"one"}, {"two"}, "label")) ==
         Strings{"no:  | c", "yes: d | "});
+}
+
+TEST_CASE("pairs of texts: a separator in a cell is a blank, so that a single text stays one") {
+  LabelledOptions single;
+  single.text = {"text"};
+  CHECK(parse("label,text\nno,a\x1f"
+              "b\nyes,c\n",
+              single)
+            .texts[0] == "a b");
+  CHECK(parse("label,one,two\nno,a\x1f"
+              "b,c\nyes,d,e\n",
+              pair_options({"one"}, {"two"}, "label"))
+            .texts[0] == text_pair("a b", "c"));
+  CHECK(contains(error("yes,a b c\nno,d e f\n", pair_options({}, {"2"}, "1")), "can't tell which column is the text"));
 }
 
 TEST_CASE("pairs of texts: columns that can't be") {

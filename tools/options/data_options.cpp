@@ -106,17 +106,17 @@ weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labe
 }
 
 TextColumns columns_of_run(const std::string& run) {
-  DataOptions given;
+  DataOptions given;  // for a run that names no columns found
   given.columns = run_text(run, "data", "columns");
   const weft::LabelledOptions options = given.labelled();
-  const std::vector<std::string> found = run_texts(run, "found", "columns");
-  return {found.empty() ? options.text : found, options.second};
+  const std::vector<std::string> found = run_texts(run, "found", "columns"),
+                                 second = run_texts(run, "found", "second-columns");
+  return {found.empty() ? options.text : found, second.empty() ? options.second : second};
 }
 
 void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options) {
-  if (!options.text.empty() || !options.second.empty()) return;
-  options.text = columns.text;
-  options.second = columns.second;
+  if (options.text.empty()) options.text = columns.text;
+  if (options.second.empty()) options.second = columns.second;
 }
 
 weft::LabelledOptions DataOptions::labelled(weft::Task task, const std::vector<std::string>& labels) const {

@@ -33,7 +33,7 @@ struct TextColumns {
 
 // The text columns of the run that run.json describes.
 TextColumns columns_of_run(const std::string& run);
-// Sets the columns of the options unless they name some.
+// Sets the columns of the first and of the second text unless the options name them.
 void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options);
 
 bool is_empty(const std::string& text);  // nothing but white space

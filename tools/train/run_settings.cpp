@@ -171,6 +171,7 @@ std::string describe_run(const CLI::App& command, const TrainOptions& o, const T
                   {"outputs", model.outputs()},
                   {"data", data.fingerprint()}};
   if (!training.columns.empty()) run["found"]["columns"] = training.columns;
+  if (!training.second_columns.empty()) run["found"]["second-columns"] = training.second_columns;
   run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};
   if (o.ranks != nullptr) run["machine"]["ranks"] = o.ranks->size();
   return run.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -212,6 +212,7 @@ Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::C
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;
+  made.second_columns = rows.training.second_columns;
   const weft::Texts texts = [&](const auto& use) { use_each(rows.training.texts, use); };
   const auto tokenizer =
       tokenizer_of(o, from, texts, spec.task, spec.task == weft::Task::tagging ? "whitespace" : "words");
@@ -243,7 +244,10 @@ Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Che
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;
+  made.second_columns = rows.training.second_columns;
   check_no_learning_options(o, spec.task, false);
+  if (!o.form.labelled().second.empty())
+    throw UsageError("--columns: a retrieval learns from a text and its label, without a second text");
   const weft::Texts texts = [&](const auto& use) {
     use_each(rows.training.texts, use);
     use_each(rows.training.names, use);
@@ -275,6 +279,7 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   const weft::LabelledTexts& training = rows.training;
   made.notes = std::move(rows.notes);
   made.columns = training.columns;
+  made.second_columns = training.second_columns;
   const weft::Texts texts = [&](const auto& use) { use_each(training.texts, use); };
   const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "words");
   spec.vocabulary = tokenizer->size();

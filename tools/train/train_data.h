@@ -15,6 +15,7 @@ struct Training {
   TrainingSize size;
   std::vector<std::string> new_parameters;  // with --from: parameters that the checkpoint lacks
   std::vector<std::string> columns;         // columns of the text, for rows
+  std::vector<std::string> second_columns;  // of the second text, for pairs
   std::vector<std::string> notes;           // on the data
 };
 

@@ -84,11 +84,12 @@ struct LabelledTexts {
   std::string form;                  ///< the detected format, for people
   /// The columns of the text: their names, or their numbers from 1. Empty for formats without columns.
   std::vector<std::string> columns;
-  std::int64_t skipped = 0;   ///< bad rows that were skipped
-  std::int64_t several = 0;   ///< rows with several labels, the first of which counts
-  PictureSize picture = {};   ///< of all rows, if they are pictures
-  std::int64_t rate = 0;      ///< samples a second in all rows, if they are sounds
-  std::int64_t channels = 0;  ///< numbers of a frame, if the rows are sequences of frames
+  std::vector<std::string> second_columns = {};  ///< of the second text, in the same way, if the rows are pairs
+  std::int64_t skipped = 0;                      ///< bad rows that were skipped
+  std::int64_t several = 0;                      ///< rows with several labels, the first of which counts
+  PictureSize picture = {};                      ///< of all rows, if they are pictures
+  std::int64_t rate = 0;                         ///< samples a second in all rows, if they are sounds
+  std::int64_t channels = 0;                     ///< numbers of a frame, if the rows are sequences of frames
   std::int64_t ignored = 0;  ///< files in the folders of labels that are no rows: hidden ones, or texts beside pictures
 
   /// What the rows hold.

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,29 +37,38 @@ struct OptimizerOptions {
 struct OptimizerInfo {
   /// One of its options.
   struct Option {
-    std::string name;     ///< its key in OptimizerOptions::own
-    double usual;         ///< its default
-    double lowest;        ///< the minimum: lowest <= value < end
-    double end;           ///< infinite: any finite value
-    std::string meaning;  ///< a one-line description
+    std::string name;                                      ///< its key in OptimizerOptions::own
+    double usual = 0;                                      ///< its default
+    double lowest = 0;                                     ///< the minimum: lowest <= value < end
+    double end = std::numeric_limits<double>::infinity();  ///< infinite: any finite value
+    std::string meaning = {};                              ///< a one-line description
   };
-  std::string name;         ///< what OptimizerOptions::name takes
-  std::vector<Option> own;  ///< its options besides weight decay and clip
-  double weight_decay;      ///< the default
-  double rate;              ///< the default learning rate, as a multiple of AdamW's
+  std::string name;              ///< what OptimizerOptions::name takes
+  std::vector<Option> own = {};  ///< its options besides weight decay and clip
+  double weight_decay = 0;       ///< the default
+  double rate = 1;               ///< the default learning rate, as a multiple of AdamW's
+};
+
+/// The parameters of a group, flat: matrices first, then vectors, each beginning at a multiple of 64 bytes, with zeros
+/// between them.
+struct ParameterRange {
+  Tensor values;                                  ///< (n), f32 or f64
+  Tensor gradients;                               ///< (n), of the same dtype
+  std::vector<Tensor> states = {};                ///< (n) each, zero before the first step
+  std::vector<ParameterSet::Entry> entries = {};  ///< the parameters, with offsets in this range
 };
 
 /// An optimizer, as programs add them.
 struct OptimizerKind : OptimizerInfo {
-  std::size_t states = 0;  ///< the number of state tensors like the parameters, zero before the first step
-  /// Changes flat parameters, f32 or f64, and the states in place; the gradients have the same shape. `step` has the
-  /// options in the order of `own`. An Error before anything has changed leaves the step to be tried again.
-  std::function<void(Tensor& parameters, const Tensor& gradients, std::vector<Tensor>& states, const UpdateStep& step)>
-      update;
+  std::size_t states = 0;  ///< the number of state tensors like the parameters
+  /// Changes the values and states of a range in place, without replacing a tensor. `step` has the options in the order
+  /// of `own`. Called once for each group and step. If it throws for a group after the first one, the step is half done.
+  std::function<void(ParameterRange& range, const UpdateStep& step)> update = {};
 };
 
-/// Adds an optimizer to weft's own, for the rest of the process. If its name is taken, or if it has no name or no
-/// update, this throws an Error and adds nothing. Any thread may call it at any time.
+/// Adds an optimizer to weft's own, for the rest of the process. Throws an Error and adds nothing if its name is taken,
+/// if it has no name or no update, or for an option whose default is out of its range or whose name is taken by a setting
+/// of runs. Any thread may call it at any time.
 void register_optimizer(OptimizerKind kind);
 
 /// All optimizers, with their options and defaults, as `weft train --help` prints them.
@@ -84,18 +94,19 @@ class Optimizer {
   std::string description() const;
 
  private:
-  // Elements of the flat buffers: matrices from begin to matrices_end, then vectors.
-  struct Range {
+  struct Group {
     double rate, weight_decay;
-    std::int64_t begin, matrices_end, end;
+    std::int64_t matrices;  // elements of matrices, at the beginning of the range
+    ParameterRange range;
   };
-  std::vector<Range> ranges();
+  std::vector<Group> groups();
+  void check_in_place(const Group& group);
 
   const OptimizerKind& kind_;
   OptimizerOptions options_;
-  UpdateStep step_;  // the latest
+  UpdateStep options_of_steps_;  // what is the same in every step
   ParameterSet set_;
-  std::vector<Range> ranges_;
+  std::vector<Group> groups_;
 };
 
 }  // namespace weft

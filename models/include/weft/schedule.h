@@ -45,7 +45,8 @@ struct Schedule {
   std::int64_t steps = 2000;                 ///< of the whole run; cosine, linear: where it ends
   double floor = 0;                          ///< cosine, linear: the last rate as a fraction of the peak
   std::int64_t d_model = 1;                  ///< noam: the model's width
-  OwnSchedule own = {};                      ///< if it has a function, this decides the rate; only `steps` counts then
+  /// If it has a function, this decides the rate. The other fields still belong to the state of a run.
+  OwnSchedule own = {};
 
   /// The name of `own` if it has a function, else that of `kind`.
   std::string name() const;

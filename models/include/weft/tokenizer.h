@@ -107,7 +107,8 @@ struct TokenizerKind {
 constexpr char pair_separator = '\x1f';
 /// Two texts as one row of a model: a premise and a hypothesis, a question and an answer. Wherever a row has a text, it
 /// may have such a pair. Its tokens are [cls] first [sep] second [sep]; a tokenizer without [sep] repeats [cls] instead:
-/// [cls] first [cls] second. If a pair is too long, the longer text is truncated first.
+/// [cls] first [cls] second. If it has neither, nothing separates the two. If a pair is too long, the longer text is
+/// truncated first. A separator within the texts becomes a blank.
 std::string text_pair(const std::string& first, const std::string& second);
 
 /// A text's ids as a model takes them: (1, n) i64, those of encode(). Throws an Error if there are none.

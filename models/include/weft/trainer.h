@@ -152,7 +152,8 @@ class Trainer {
   /// continues with the same bits; metrics of later steps are removed.
   RunResult run(const RunOptions& options);
 
-  /// Calls body() while the model has the moving average of its parameters, if TrainOptions::ema asks for one.
+  /// Calls body() while the model has the moving average of its parameters, if TrainOptions::ema asks for one. Otherwise
+  /// the model has the parameters themselves, also after run(). Steps and states are an Error in body().
   void with_average(const std::function<void()>& body);
 
   /// What it trains and how, as JSON: the run.json of a run whose folder run() opens itself.
@@ -169,7 +170,8 @@ class Trainer {
  private:
   struct [[gnu::visibility("hidden")]] Run;
   double step_in_region();
-  double learning_rate(std::int64_t step) const;
+  double learning_rate_of(std::int64_t step) const;
+  void check_no_average_in_use() const;
   double add_gradient(const Batch& batch, std::int64_t number, double share, GradientSink& sink);
   std::vector<double> exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares);
   int rank() const noexcept { return options_.ranks == nullptr ? 0 : options_.ranks->rank(); }
@@ -198,6 +200,7 @@ class Trainer {
   std::int64_t step_ = 0;
   std::int64_t tokens_ = 0;                             // number of tokens in all steps
   double gradient_norm_ = 0;                            // of the last step
+  double learning_rate_ = 0;                            // of the last step
   bool equal_shares_ = false;                           // of micro-batches, in runs that an earlier version began
   bool evaluation_due_ = false;                         // after step_; the run does it before it continues
   std::optional<BestEvaluation> best_;                  // before the due evaluation

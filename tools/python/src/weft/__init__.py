@@ -206,10 +206,11 @@ class Stream:
 
 
 def _row(text: Text) -> str:
-    if isinstance(text, tuple):
-        first, second = text
-        return _weft.text_pair(first, second)
-    return text
+    if isinstance(text, str):
+        return text
+    if isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text):
+        return _weft.text_pair(*text)
+    raise TypeError(f"texts: expected a text or a tuple of two texts, got {text!r}")
 
 
 def _integers(tokens: ArrayLike) -> npt.NDArray[np.int64]:
