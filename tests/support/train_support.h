@@ -96,8 +96,11 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   SmallTask small;
   if (task == Task::retrieval) {
     LabelledTexts rows = small_rows();
-    for (std::size_t i = 0; i < rows.texts.size(); ++i) rows.labels[i] = static_cast<std::int64_t>(i);
-    rows.names = rows.texts;  // equal labels would be no negatives
+    rows.names.clear();
+    for (std::size_t i = 0; i < rows.texts.size(); ++i) {  // equal labels would be no negatives
+      rows.labels[i] = static_cast<std::int64_t>(i);
+      rows.names.push_back(rows.texts[(i + 7) % rows.texts.size()]);
+    }
     small.data = std::make_unique<PairData>(rows, rows, words(rows.texts), sizes.length, sizes.batch);
   } else if (task_source(task) == Source::rows && task != Task::classifier) {
     small.data = small_row_data(task, sizes);
