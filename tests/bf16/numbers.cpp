@@ -170,7 +170,7 @@ TEST_CASE("bf16: tensors are made, filled, read, copied and added up") {
   CHECK(x.to_vector<bfloat16>()[14].bits == 0x3f81);
   CHECK(Tensor::scalar(-0.1, DType::bf16).item() == -0x1.9ap-4);
   CHECK(Tensor::zeros({2}, DType::bf16).to_vector<bfloat16>()[1].bits == 0);
-  CHECK_THROWS_WITH_AS(x.data<float>(), "[tensor] elements requested as f32, they are bf16", Error);
+  CHECK_THROWS_WITH_AS(x.data<float>(), "[tensor] elements of dtype f32 were requested, but the tensor has dtype bf16", Error);
   raw::fill(x, 1e40);
   CHECK(std::isinf(static_cast<float>(x.data<bfloat16>()[0])));
 
