@@ -86,8 +86,8 @@ void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scrat
   std::size_t stride = 0, total = 0;  // for one thread, for all threads
   if (__builtin_add_overflow(scratch_bytes, 63, &stride) ||
       __builtin_mul_overflow(stride &= ~std::size_t{63}, working, &total))
-    throw Error("[context] scratch memory of " + std::to_string(scratch_bytes) + " bytes for each of " +
-                std::to_string(working) + " threads: more than there are addresses");
+    throw Error("[context] expected scratch memory that fits into the address space, got " +
+                std::to_string(scratch_bytes) + " bytes for each of " + std::to_string(working) + " threads");
   ScratchBlock scratch(*memory_, total);
   run_tasks(*this, executor_.get(), pieces, threads, [&](std::int64_t piece, int thread) {
     void* own = stride ? scratch.data() + stride * static_cast<std::size_t>(thread) : nullptr;

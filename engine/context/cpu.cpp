@@ -55,16 +55,15 @@ const char* lacking(Isa isa) {
 std::string why_not(Isa isa) {
   const std::size_t line = index_of(isa);
   if (line < isa_count && isa_lines[line].processor == this_processor && !is_built(isa))
-    return "this build has no kernels for it; one with -DWEFT_ISAS=all has";
+    return "this build has no kernels for this instruction set (a build with -DWEFT_ISAS=all has them)";
   const char* what = lacking(isa);
-  return std::string("this machine lacks ") + (what == nullptr ? "it" : what);
+  return std::string("this machine lacks ") + (what == nullptr ? "this instruction set" : what);
 }
 
 }  // namespace
 
 void require_isa(const char* who, Isa isa) {
-  if (!cpu_has(isa))
-    throw Error(std::string("[") + who + "] this CPU, or this build, has no " + isa_name(isa) + ": " + why_not(isa));
+  if (!cpu_has(isa)) throw Error(std::string("[") + who + "] " + isa_name(isa) + " can't be used: " + why_not(isa));
 }
 
 }  // namespace detail
@@ -94,7 +93,7 @@ Isa best_isa() {
     if (cap == name) return best;
   }
   if (cap.empty()) return best;
-  throw Error("[cpu] the environment variable WEFT_ISA is \"" + cap + "\", expected one of " + names);
+  throw Error("[cpu] expected one of " + names + " in the environment variable WEFT_ISA, got \"" + cap + "\"");
 }
 
 }  // namespace weft

@@ -73,7 +73,8 @@ MemoryCache::~MemoryCache() {
 void* MemoryCache::allocate(std::size_t bytes) {
   static const std::uint64_t limit = os::physical_memory();
   if (bytes > limit)
-    throw Error("[memory] " + std::to_string(bytes) + " bytes requested; the machine has " + std::to_string(limit));
+    throw Error("[memory] " + std::to_string(bytes) + " bytes were requested, but this machine has only " +
+                std::to_string(limit) + " bytes of memory");
   const std::size_t size = size_class(bytes);
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -94,7 +95,7 @@ void* MemoryCache::allocate(std::size_t bytes) {
     trim_all();
     block = new_block(size);
   }
-  if (block == nullptr) throw Error("[memory] out of memory: " + std::to_string(bytes) + " bytes requested");
+  if (block == nullptr) throw Error("[memory] out of memory: " + std::to_string(bytes) + " bytes were requested");
   std::lock_guard<std::mutex> lock(mutex_);
   use_.current += size;
   use_.peak = std::max(use_.peak, use_.current);
@@ -117,7 +118,8 @@ void MemoryCache::free_block(void* block, std::size_t size) const noexcept {
 void MemoryCache::set_source(std::shared_ptr<MemorySource> source) {
   if (const MemoryUse now = use(); now.current > 0)
     throw Error("[memory] " + std::to_string(now.current) +
-                " bytes are in use: set the source before the first tensor is made, or after the last one is gone");
+                " bytes are in use: set the memory source before the first tensor is created, or after the last one is "
+                "destroyed");
   trim();
   source_ = std::move(source);
 }

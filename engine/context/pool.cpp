@@ -34,9 +34,9 @@ class Crew {
     } catch (const std::exception& error) {
       if (told_) return;
       told_ = true;
-      Context::current().log("[threads] " + std::to_string(threads_.size() + 1) + " in place of " +
+      Context::current().log("[threads] weft uses " + std::to_string(threads_.size() + 1) + " instead of " +
                              std::to_string(team_.threads()) +
-                             " threads, because the system refused more: " + error.what());
+                             " threads, because the system refused to start more: " + error.what());
     }
   }
 

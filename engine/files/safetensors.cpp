@@ -63,10 +63,10 @@ class HeaderReader {
 
   bool string(std::string& value) {
     if (level_ == Level::metadata) {
-      if (!metadata.emplace(key_, std::move(value)).second) return refuse("the metadata contain this key twice:");
+      if (!metadata.emplace(key_, std::move(value)).second) return refuse("the metadata contain a key twice");
       return true;
     }
-    if (level_ != Level::tensor || key_ != "dtype") return unexpected("a text");
+    if (level_ != Level::tensor || key_ != "dtype") return unexpected("a string");
     entries.back().dtype = std::move(value);
     return once(has_dtype_);
   }
@@ -116,7 +116,7 @@ class HeaderReader {
       }
       return once(has_shape_);
     }
-    if (list_.size() != 2) return refuse("data_offsets aren't two numbers");
+    if (list_.size() != 2) return refuse("expected two numbers, got " + std::to_string(list_.size()));
     entry.begin = list_[0];
     entry.end = list_[1];
     return once(has_offsets_);
@@ -221,12 +221,13 @@ struct SafetensorsFile::Impl {
   void read() {
     using namespace safetensors;
     const auto* const first = static_cast<const unsigned char*>(file.data);
-    if (file.size < length_bytes) fail("too short for a safetensors file, " + std::to_string(file.size) + " bytes");
+    if (file.size < length_bytes)
+      fail("the file is too short for a safetensors file: it has " + std::to_string(file.size) + " bytes");
     std::uint64_t length = 0;
     for (std::uint64_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{first[i]} << 8 * i;
     if (length > header_limit || length > file.size - length_bytes)
-      fail("not a safetensors file, or truncated: a header of " + std::to_string(length) + " bytes in a file of " +
-           std::to_string(file.size));
+      fail("not a safetensors file, or truncated: the header should have " + std::to_string(length) +
+           " bytes, but the whole file has " + std::to_string(file.size));
     const unsigned char* header = first + length_bytes;
     if (length == 0 || *header != '{') fail("not a safetensors file: the header doesn't begin with '{'");
     HeaderReader reader;
@@ -251,8 +252,8 @@ struct SafetensorsFile::Impl {
                                 std::to_string(data_bytes) + ")";
       if (entry.begin > entry.end || entry.end > data_bytes)
         fail(tensor + " reaches outside the data, or the file is truncated" + range);
-      if (entry.begin < next) fail(tensor + " overlaps another" + range);
-      if (entry.begin > next) fail("unused bytes before " + tensor + range);
+      if (entry.begin < next) fail(tensor + " overlaps another tensor" + range);
+      if (entry.begin > next) fail("there are unused bytes before " + tensor + range);
       const std::uint64_t size = stored_size(entry.dtype);
       if (size == 0) fail(tensor + " has an unknown dtype " + shown(entry.dtype));
       std::int64_t count = 0;
@@ -262,11 +263,11 @@ struct SafetensorsFile::Impl {
         fail(tensor + ": " + error.what());
       }
       if (static_cast<std::uint64_t>(count) * size != entry.end - entry.begin)
-        fail(tensor + " is " + entry.dtype + " " + to_string(entry.shape) + ", which doesn't agree with its size" +
-             range);
+        fail(tensor + " has dtype " + entry.dtype + " and shape " + to_string(entry.shape) +
+             ", which doesn't match its size in the file" + range);
       next = entry.end;
     }
-    if (next != data_bytes) fail("unused bytes at the end, " + std::to_string(data_bytes - next));
+    if (next != data_bytes) fail("there are " + std::to_string(data_bytes - next) + " unused bytes at the end");
   }
 
   const Entry& find(const std::string& name) const {
@@ -293,7 +294,7 @@ struct SafetensorsFile::Impl {
     if (dtype == "BOOL")
       return widen<std::uint8_t, std::int64_t>(p, shape, DType::i64,
                                                [](std::uint8_t x) { return std::int64_t{x != 0}; });
-    fail("tensor " + shown(entry.name) + " is " + dtype +
+    fail("tensor " + shown(entry.name) + " has dtype " + dtype +
          "; weft reads F64, F32, F16, BF16, I64, I32, I8, U8 and BOOL");
   }
 };

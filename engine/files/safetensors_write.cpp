@@ -39,7 +39,7 @@ void check(const std::vector<Named>& tensors) {
     if (!names.insert(name).second) throw Error("two tensors are named " + safetensors::shown(name));
     if (!tensor.defined()) throw Error(which + " is undefined");
     if (stored_name(tensor.dtype()) == nullptr)
-      throw Error(which + " is " + dtype_name(tensor.dtype()) + ", expected bf16, f32, f64, i64 or i8");
+      throw Error(which + " has dtype " + dtype_name(tensor.dtype()) + ", expected bf16, f32, f64, i64 or i8");
   }
 }
 
@@ -86,7 +86,7 @@ std::string header_of(const std::vector<const Named*>& order, const std::map<std
   const std::size_t used = (safetensors::length_bytes + header.size()) % alignment;
   header.append((alignment - used) % alignment, ' ');
   if (header.size() > safetensors::header_limit)
-    throw Error("the header would have " + std::to_string(header.size()) + " bytes; the format allows " +
+    throw Error("the header would have " + std::to_string(header.size()) + " bytes; the format allows at most " +
                 std::to_string(safetensors::header_limit));
   return header;
 }
@@ -103,7 +103,7 @@ void detail::write_safetensors(os::AtomicFile& file, const std::string& path, co
     order = in_file_order(tensors);
     header = header_of(order, metadata);
   } catch (const nlohmann::json::exception&) {
-    throw Error(place + "a name or the metadata are not UTF-8");
+    throw Error(place + "expected names and metadata in UTF-8");
   } catch (const Error& error) {
     throw Error(place + error.what());
   }

@@ -127,13 +127,13 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
-  if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
+  if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": the file is already committed");
   synced_ = false;
   write_all(descriptor_, data, bytes, path_);
 }
 
 void AtomicFile::sync() {
-  if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": already committed");
+  if (descriptor_ < 0) throw Error("[file] can't write \"" + path_ + "\": the file is already committed");
   if (!synced_ && uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("write", path_);
   synced_ = true;
 }
@@ -198,7 +198,7 @@ FolderLock::FolderLock(const std::string& folder) {
   if (descriptor < 0 && errno != ELOOP) fail("lock", folder);
   if (descriptor < 0 || !S_ISREG(status(descriptor, path).st_mode))
     throw Error("[file] can't lock \"" + folder + "\": expected \"" + path + "\" to be a regular file, got " +
-                (descriptor < 0 ? "a symbolic link" : "something else"));
+                (descriptor < 0 ? "a symbolic link" : "another kind of file"));
   if (!try_lock(descriptor) && errno == EWOULDBLOCK) {
     const std::string holder = holder_in(descriptor).value_or("");
     throw Error("\"" + folder + "\" is in use by " + (holder.empty() ? "another process" : holder));

@@ -51,7 +51,7 @@ inline int open_to_read(const std::string& path, int flags) {
 
 inline struct stat status(int descriptor, const std::string& path) {
   struct stat s;
-  if (::fstat(descriptor, &s) != 0) fail("look at", path);
+  if (::fstat(descriptor, &s) != 0) fail("read the status of", path);
   return s;
 }
 

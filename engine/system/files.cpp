@@ -48,7 +48,7 @@ void RandomAccessFile::read(std::uint64_t offset, void* data, std::size_t bytes)
       return ::pread(descriptor_, static_cast<char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
     });
     if (count < 0) fail("read", path_);
-    if (count == 0) throw Error("[file] \"" + path_ + "\" was truncated while it was read");
+    if (count == 0) throw Error("[file] \"" + path_ + "\" was truncated while it was being read");
     done += static_cast<std::size_t>(count);
   }
 }

@@ -1,5 +1,6 @@
 // The interface of tapes for the backward pass of an op.
 #include "tape/tape_records.h"
+#include "weft/detail/tensor_text.h"
 
 namespace weft {
 using namespace detail;
@@ -14,9 +15,9 @@ const Record& with_input(const Record& record, std::size_t i) {
 
 void check_contribution(const Record& record, std::size_t i, const Tensor& contribution) {
   if (contribution.shape() == record.input_shapes[i] && contribution.dtype() == record.input_dtypes[i]) return;
-  throw Error(std::string("[") + record.op->name() + "] backward: the gradient of input " + std::to_string(i) +
-              " should be " + dtype_name(record.input_dtypes[i]) + " " + to_string(record.input_shapes[i]) + ", got " +
-              dtype_name(contribution.dtype()) + " " + to_string(contribution.shape()));
+  throw Error(std::string("[") + record.op->name() + "] backward: expected the gradient of input " + std::to_string(i) +
+              " to be " + tensor_text(record.input_dtypes[i], record.input_shapes[i]) + ", got " +
+              tensor_text(contribution));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ Tensor Gradients::of(const Tensor& watched) const {
     for (const Entry& entry : entries_)
       if (entry.leaf.tape == watched.node().tape && entry.leaf.index == watched.node().index)
         return entry.gradient.defined() ? entry.gradient : Tensor::zeros(watched.shape(), watched.dtype());
-    throw Error("[gradients] the tensor was not watched: it has no gradient here");
+    throw Error("[gradients] the tensor has no gradient here, because the tape did not watch it");
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "tensor/storage.h"
 #include "weft/detail/rebind.h"
+#include "weft/detail/tensor_text.h"
 #include "weft/os.h"
 #include "weft/tape.h"
 
@@ -33,16 +34,15 @@ Parameter::operator Tensor() const {
 }
 
 const Tensor& Parameter::value() const {
-  if (!data_) throw Error("[parameter] undefined parameter");
+  if (!data_) throw Error("[parameter] the parameter is undefined");
   return data_->value;
 }
 
 void Parameter::assign(const Tensor& v) {
-  if (!v.defined()) throw Error("[parameter] assigned an undefined tensor");
+  if (!v.defined()) throw Error("[parameter] expected a defined tensor to assign, got an undefined one");
   if (value().shape() != v.shape() || value().dtype() != v.dtype())
-    throw Error(std::string("[parameter] expected ") + dtype_name(value().dtype()) + " " + to_string(value().shape()) +
-                ", got " + dtype_name(v.dtype()) + " " + to_string(v.shape()));
-  if (data_->lent) throw Error(lent_message(*this, "[parameter] it"));
+    throw Error("[parameter] expected " + tensor_text(value()) + ", got " + tensor_text(v));
+  if (data_->lent) throw Error(lent_message(*this, "[parameter] the parameter"));
   if (data_->outline) return;
   if (v.storage() != data_->value.storage()) return raw::copy(v, data_->value);
   Tensor apart = Tensor::empty(v.shape(), v.dtype());  // v may be a view of the value itself
@@ -52,7 +52,7 @@ void Parameter::assign(const Tensor& v) {
 
 void detail::rebind(const Parameter& parameter, Tensor value) {
   if (parameter.value().shape() != value.shape() || parameter.value().dtype() != value.dtype())
-    throw Error("[parameter] rebind: shape or dtype differs");
+    throw Error("[parameter] rebind: expected " + tensor_text(parameter.value()) + ", got " + tensor_text(value));
   parameter.data_->value = value.detach();
   parameter.data_->outline = false;
 }
@@ -75,7 +75,9 @@ void detail::lend(const Parameter& parameter, Tensor value, const char* why) {
 void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor scales, const char* why) {
   if (parameter.value().shape() != value.shape() || scales.defined() != (value.dtype() == DType::i8) ||
       (scales.defined() && (scales.shape() != Shape{value.shape().at(0)} || scales.dtype() != DType::f32)))
-    throw Error("[parameter] lend_quantized: shape or dtype differs");
+    throw Error(
+        "[parameter] lend_quantized: expected a value of the parameter's shape, and with i8 values an f32 scale for "
+        "each row");
   Parameter::Data& data = *parameter.data_;
   data.value = value.detach();
   data.scales = scales.defined() ? scales.detach() : Tensor();
@@ -114,7 +116,7 @@ const Tensor& Parameter::scales() const {
 
 void Parameter::set_trainable(bool trainable) {
   (void)value();
-  if (trainable && data_->lent) throw Error(lent_message(*this, "[parameter] it"));
+  if (trainable && data_->lent) throw Error(lent_message(*this, "[parameter] the parameter"));
   data_->trainable = trainable;
 }
 

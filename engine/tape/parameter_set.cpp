@@ -27,14 +27,14 @@ ParameterSet::ParameterSet(const NamedParameters& parameters) try {
     const Tensor& value = parameter.value();
     if (entries_.empty()) dtype = value.dtype();
     if (value.dtype() != dtype)
-      throw Error("[parameter set] " + name + " is " + dtype_name(value.dtype()) + ", the others are " +
-                  dtype_name(dtype));
+      throw Error("[parameter set] expected parameters of the same dtype; " + name + " has dtype " +
+                  dtype_name(value.dtype()) + ", and those before it have " + dtype_name(dtype));
     index_[parameter.id()] = entries_.size();
     entries_.push_back({name, parameter, end, value.numel()});
     const std::int64_t step = alignment / static_cast<std::int64_t>(dtype_size(dtype));
     end = (end + value.numel() + step - 1) / step * step;
   }
-  if (entries_.empty()) throw Error("[parameter set] no trainable parameter");
+  if (entries_.empty()) throw Error("[parameter set] expected at least one trainable parameter, got none");
   values_ = Tensor::zeros({end}, dtype);
   for (Entry& entry : entries_) {
     Tensor place = slice_of(values_, entry);

@@ -8,6 +8,7 @@
 #include "tape/tape_records.h"
 #include "weft/detail/op_timer.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/tensor_text.h"
 
 namespace weft::detail {
 
@@ -93,13 +94,13 @@ RecomputeOp::Places RecomputeOp::places(const TapeRecords& inside, const TapeRec
   for (std::size_t k = leaves.size(); k < nodes.size(); ++k) {
     const auto leaf = inside.leaves.find(outside.at(nodes[k]).parameter.get());
     if (leaf == inside.leaves.end())
-      throw Error("[recompute] the function doesn't read a parameter that it read before");
+      throw Error("[recompute] the function's second run doesn't read a parameter that its first run read");
     const std::pair<std::int64_t, std::int64_t> place{leaf->second, nodes[k]};
     if (std::find(all.begin(), all.end(), place) == all.end()) all.push_back(place);
   }
   for (const auto& [parameter, leaf] : inside.leaves)
     if (std::none_of(all.begin(), all.end(), [at = leaf](const auto& place) { return place.first == at; }))
-      throw Error("[recompute] the function reads a parameter that it didn't read before");
+      throw Error("[recompute] the function's second run reads a parameter that its first run didn't read");
   return all;
 }
 
@@ -116,8 +117,8 @@ void RecomputeOp::backward(Backward& b) const {
     const OpTimer timer(name(), &OpTime::recomputed);
     const Tensor y = fn_(in);
     if (!inside.owns(y) || y.shape() != record.shape || y.dtype() != record.dtype)
-      throw Error("[recompute] the function gave " + std::string(dtype_name(record.dtype)) + " " +
-                  to_string(record.shape) + ", and something else in the second run");
+      throw Error("[recompute] the function returned " + tensor_text(record.dtype, record.shape) +
+                  " in its first run, and something else in its second run");
     last = y.node().index;
   }
   const Places all = places(inside, outside, in, record.inputs);

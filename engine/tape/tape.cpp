@@ -7,6 +7,7 @@
 #include "tensor/storage.h"
 #include "weft/detail/op_timer.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/tensor_text.h"
 
 namespace weft {
 using namespace detail;
@@ -14,10 +15,6 @@ using namespace detail;
 namespace {
 
 std::atomic<std::uint64_t> next_serial{1};
-
-std::string describe(DType dtype, const Shape& shape) {
-  return std::string(dtype_name(dtype)) + " " + to_string(shape);
-}
 
 }  // namespace
 
@@ -53,7 +50,7 @@ bool Tape::owns(const Tensor& x) const noexcept { return impl_->owns(x); }
 std::int64_t Tape::records() const noexcept { return static_cast<std::int64_t>(impl_->records.size()); }
 
 Tensor Tape::watch(const Tensor& x) {
-  if (!x.defined()) throw Error("[tape] watch: undefined tensor");
+  if (!x.defined()) throw Error("[tape] watch: the tensor is undefined");
   return leaf(x.detach(), nullptr);
 }
 
@@ -62,8 +59,8 @@ Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parame
     if (is_integer(value.dtype()))
       throw Error(std::string("[tape] ") + dtype_name(value.dtype()) + " tensors have no gradient");
     if (impl_->thread != std::this_thread::get_id())
-      throw Error("[tape] used on a different thread than the one that made it");
-    if (impl_->consumed) throw Error("[tape] backward was already called: make a new tape");
+      throw Error("[tape] a tape can be used only on the thread that made it");
+    if (impl_->consumed) throw Error("[tape] backward was already called on this tape: make a new tape");
     const auto index = static_cast<std::int64_t>(impl_->records.size());
     const auto known = parameter ? impl_->leaves.find(parameter.get()) : impl_->leaves.end();
     if (known != impl_->leaves.end()) {
@@ -86,20 +83,20 @@ Tensor Tape::leaf(const Tensor& value, const std::shared_ptr<const void>& parame
 
 void Tape::backward(const Tensor& result, GradientSink& sink) {
   if (result.numel() != 1)
-    throw Error("[backward] expected a result of one element or a cotangent, got shape " + to_string(result.shape()));
+    throw Error("[backward] expected a result with one element, or a cotangent, got a result of shape " +
+                to_string(result.shape()));
   backward(result, Tensor::full(result.shape(), 1.0, result.dtype()), sink);
 }
 
 void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink& sink) {
   TapeRecords& tape = *impl_;
   if (tape.thread != std::this_thread::get_id())
-    throw Error("[backward] called on a different thread than the one that made the tape");
+    throw Error("[backward] backward can be called only on the thread that made the tape");
   if (tape.consumed) throw Error("[backward] this tape was consumed by an earlier backward");
-  if (!owns(result)) throw Error("[backward] the result is not on this tape: it depends on none of its leaves");
+  if (!owns(result)) throw Error("[backward] the result is not on this tape: it depends on none of the tape's leaves");
   if (!cotangent.defined()) throw Error("[backward] the cotangent is an undefined tensor");
   if (cotangent.shape() != result.shape() || cotangent.dtype() != result.dtype())
-    throw Error("[backward] expected a cotangent of " + describe(result.dtype(), result.shape()) + ", got " +
-                describe(cotangent.dtype(), cotangent.shape()));
+    throw Error("[backward] expected the cotangent to be " + tensor_text(result) + ", got " + tensor_text(cotangent));
   guard_memory("backward", [&] {
     const std::int64_t last = result.node().index;
     std::vector<bool> reached(static_cast<std::size_t>(last) + 1, false);

@@ -81,7 +81,7 @@ bool TapeRecords::takes(const Tensor& x) const {
   for (const TapeRecords* tape = outside; tape != nullptr; tape = tape->outside)
     if (tape->owns(x))
       throw Error("[recompute] the function reads a tensor of shape " + to_string(x.shape()) +
-                  " on the tape that isn't among its inputs: it would get no gradient");
+                  " that is on the tape but not among the function's inputs: this tensor would get no gradient");
   return owns(x);
 }
 
@@ -108,8 +108,8 @@ void TapeRecords::walk(std::int64_t last, FunctionRef<void(std::int64_t leaf)> c
 void TapeRecords::check_versions(const Record& record) const {
   for (const Kept& kept : record.kept)
     if (kept.tensor.defined() && kept.tensor.version() != kept.version)
-      throw Error(std::string("[") + record.op->name() + "] backward: a tensor of shape " +
-                  to_string(kept.tensor.shape()) + " that it needs was written after the forward pass");
+      throw Error(std::string("[") + record.op->name() + "] backward needs a tensor of shape " +
+                  to_string(kept.tensor.shape()) + ", but this tensor was written after the forward pass");
 }
 
 Tensor TapeRecords::restore(const Kept& kept) {

@@ -26,7 +26,7 @@ class Storage {
 
   const void* data() const noexcept { return data_; }
   void* mutable_data() {
-    if (!writable()) throw Error("[tensor] a borrowed tensor (for example of a mapped file) can't be written");
+    if (!writable()) throw Error("[tensor] a borrowed tensor, for example one in a mapped file, can't be written");
     version_.store(next_version(), std::memory_order_relaxed);
     return data_;
   }

@@ -7,6 +7,7 @@
 
 #include "weft/detail/nest.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/tensor_text.h"
 
 namespace weft::raw {
 
@@ -113,10 +114,10 @@ void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
 }
 
 void check_same(const char* op, const Tensor& x, const Tensor& y) {
-  if (!x.defined() || !y.defined()) throw Error(std::string("[") + op + "] undefined tensor");
+  if (!x.defined() || !y.defined())
+    throw Error(std::string("[") + op + "] expected defined tensors, got an undefined one");
   if (x.shape() != y.shape() || x.dtype() != y.dtype())
-    throw Error(std::string("[") + op + "] expected " + dtype_name(y.dtype()) + " " + to_string(y.shape()) + ", got " +
-                dtype_name(x.dtype()) + " " + to_string(x.shape()));
+    throw Error(std::string("[") + op + "] expected " + detail::tensor_text(y) + ", got " + detail::tensor_text(x));
 }
 
 }  // namespace
@@ -125,7 +126,8 @@ void fill(Tensor& y, double value) {
   guard_memory("fill", [&] {
     const bool fits = y.dtype() == DType::i8 ? value >= -128 && value <= 127 : std::abs(value) < 0x1p63;
     if (is_integer(y.dtype()) && !fits)
-      throw Error("[fill] " + std::to_string(value) + " is not a value of " + dtype_name(y.dtype()));
+      throw Error(std::string("[fill] expected a number that ") + dtype_name(y.dtype()) + " can represent, got " +
+                  std::to_string(value));
     with_type(y.dtype(), [&](auto* type) {
       using T = std::remove_pointer_t<decltype(type)>;
       const T v = static_cast<T>(value);
@@ -163,7 +165,7 @@ void accumulate(Tensor& y, const Tensor& x) {
 
 Tensor convert(const Tensor& x, DType dtype) {
   return guard_memory("convert", [&] {
-    if (!x.defined()) throw Error("[convert] undefined tensor");
+    if (!x.defined()) throw Error("[convert] the tensor is undefined");
     const bool narrows = dtype == DType::i8 ? x.dtype() != DType::i8 : dtype == DType::i64 && !is_integer(x.dtype());
     if ((is_complex(x.dtype()) && !is_complex(dtype)) || narrows)
       throw Error(std::string("[convert] ") + dtype_name(x.dtype()) + " can't be converted to " + dtype_name(dtype));

@@ -6,6 +6,7 @@
 #include "weft/context.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/tensor_text.h"
 
 namespace weft {
 using namespace detail;
@@ -59,7 +60,7 @@ std::int64_t numel(const Shape& shape) {
   std::int64_t count = 1;
   bool zero = false;
   for (std::int64_t size : shape) {
-    if (size < 0) throw Error("[tensor] negative size in shape " + to_string(shape));
+    if (size < 0) throw Error("[tensor] expected sizes of at least 0, got shape " + to_string(shape));
     if (size == 0) zero = true;
     else if (count > limit / size) throw Error("[tensor] shape " + to_string(shape) + " has too many elements");
     else count *= size;
@@ -123,7 +124,8 @@ Tensor Tensor::borrow(std::shared_ptr<const void> owner, const void* data, const
 
 std::int64_t Tensor::size(std::int64_t dim) const {
   if (dim < -rank() || dim >= rank())
-    throw Error("[tensor] dimension " + std::to_string(dim) + " of a tensor of shape " + to_string(shape()));
+    throw Error("[tensor] dimension " + std::to_string(dim) + " is out of range for a tensor of shape " +
+                to_string(shape()));
   return shape()[static_cast<std::size_t>(dim < 0 ? dim + rank() : dim)];
 }
 
@@ -144,15 +146,15 @@ const void* Tensor::raw() const noexcept {
 }
 
 void* Tensor::mutable_raw() {
-  if (!storage_) throw Error("[tensor] undefined tensor");
+  if (!storage_) throw Error("[tensor] the tensor is undefined");
   return static_cast<char*>(storage_->mutable_data()) + offset_ * static_cast<std::int64_t>(dtype_size(dtype_));
 }
 
 const void* Tensor::data_as(DType dtype) const {
-  if (!storage_) throw Error("[tensor] undefined tensor");
+  if (!storage_) throw Error("[tensor] the tensor is undefined");
   if (dtype != dtype_)
-    throw Error(std::string("[tensor] elements requested as ") + dtype_name(dtype) + ", they are " +
-                dtype_name(dtype_));
+    throw Error(std::string("[tensor] elements of dtype ") + dtype_name(dtype) +
+                " were requested, but the tensor has dtype " + dtype_name(dtype_));
   return raw();
 }
 
@@ -163,7 +165,7 @@ void* Tensor::mutable_data_as(DType dtype) {
 
 double Tensor::item() const {
   if (numel_ != 1 || is_complex(dtype_))
-    throw Error(std::string("[item] expected one real element, got ") + dtype_name(dtype_) + " " + to_string(shape()));
+    throw Error("[item] expected a real tensor with one element, got " + tensor_text(*this));
   if (dtype_ == DType::f32) return *data<float>();
   if (dtype_ == DType::f64) return *data<double>();
   if (dtype_ == DType::bf16) return static_cast<double>(static_cast<float>(*data<bfloat16>()));
@@ -181,8 +183,10 @@ Tensor Tensor::detach() const {
 
 Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t offset) const {
   return guard_memory("view", [&] {
-    if (!storage_) throw Error("[tensor] undefined tensor");
-    if (shape.size() != strides.size()) throw Error("[view] shape and strides have different lengths");
+    if (!storage_) throw Error("[tensor] the tensor is undefined");
+    if (shape.size() != strides.size())
+      throw Error("[view] expected shape and strides of the same length, got " + std::to_string(shape.size()) +
+                  " and " + std::to_string(strides.size()));
     Tensor t = detach();
     t.numel_ = weft::numel(shape);
     t.layout_ = std::make_shared<const Layout>(Layout{shape, strides});

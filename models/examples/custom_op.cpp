@@ -26,8 +26,8 @@ struct HuberOp : weft::Op {
     weft::check_same_dtype(name(), in[0], in[1]);
     weft::check_real(name(), in[0]);
     if (in[0].shape() != in[1].shape())
-      weft::fail(name(),
-                 "expected x and target of one shape, got " + weft::describe(in[0]) + " and " + weft::describe(in[1]));
+      weft::fail(name(), "expected x and target of the same shape, got " + weft::describe(in[0]) + " and " +
+                             weft::describe(in[1]));
     if (!(delta > 0)) weft::fail(name(), "expected delta > 0, got " + std::to_string(delta));
     return in[0].shape();
   }
@@ -111,7 +111,10 @@ int main() {
     (void)huber(Tensor::zeros({3}), Tensor::zeros({4}));
   } catch (const weft::Error& error) {
     std::printf("%s\n", error.what());
-    check(std::string(error.what()) == "[huber] expected x and target of one shape, got f32 (3,) and f32 (4,)",
+    check(std::string(error.what()) ==
+              "[huber] expected x and target of the same shape, got an f32 tensor of shape (3,) and an f32 tensor of "
+              "shape "
+              "(4,)",
           "the Error names the op and the shapes");
     return 0;
   }

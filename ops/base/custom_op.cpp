@@ -2,32 +2,32 @@
 
 #include <algorithm>
 
+#include "weft/detail/tensor_text.h"
+
 namespace weft {
 
-std::string describe(const Tensor& x) {
-  return x.defined() ? std::string(dtype_name(x.dtype())) + " " + to_string(x.shape()) : "an undefined tensor";
-}
+std::string describe(const Tensor& x) { return detail::tensor_text(x); }
 
 void fail(const char* op, const std::string& what) { throw Error("[" + std::string(op) + "] " + what); }
 
 void check_real(const char* op, const Tensor& x) {
   if (x.defined() && is_real(x.dtype())) return;
   const bool is_bf16 = x.defined() && x.dtype() == DType::bf16;
-  fail(op, "expected f32 or f64, got " + describe(x) + (is_bf16 ? "; cast(x, DType::f32) converts it" : ""));
+  fail(op, "expected an f32 or f64 tensor, got " + describe(x) + (is_bf16 ? "; cast(x, DType::f32) converts x" : ""));
 }
 
 void check_floating(const char* op, const Tensor& x) {
-  if (!x.defined() || !is_floating(x.dtype())) fail(op, "expected bf16, f32 or f64, got " + describe(x));
+  if (!x.defined() || !is_floating(x.dtype())) fail(op, "expected a bf16, f32 or f64 tensor, got " + describe(x));
 }
 
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined() || a.dtype() != b.dtype())
-    fail(op, "expected operands of one dtype, got " + describe(a) + " and " + describe(b));
+    fail(op, "expected operands of the same dtype, got " + describe(a) + " and " + describe(b));
 }
 
 std::size_t checked_dim(const char* op, std::int64_t dim, std::int64_t rank) {
   if (dim < -rank || dim >= rank)
-    fail(op, "dimension " + std::to_string(dim) + " of a tensor of rank " + std::to_string(rank));
+    fail(op, "dimension " + std::to_string(dim) + " is out of range for a tensor of rank " + std::to_string(rank));
   return static_cast<std::size_t>(dim < 0 ? dim + rank : dim);
 }
 

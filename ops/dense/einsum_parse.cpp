@@ -23,8 +23,9 @@ Term parse_term(const std::string& equation, const std::string& text, const std:
     } else if (text[i] == ' ') {
       continue;
     } else if (text[i] == '.') {
-      if (text.compare(i, 3, "...") != 0) fail_einsum(equation, "a '.' that is not part of \"...\" in " + where);
-      if (std::count(term.begin(), term.end(), dots)) fail_einsum(equation, "more than one \"...\" in " + where);
+      if (text.compare(i, 3, "...") != 0)
+        fail_einsum(equation, "expected '.' only in \"...\", got another '.' in " + where);
+      if (std::count(term.begin(), term.end(), dots)) fail_einsum(equation, "expected at most one \"...\" in " + where);
       term.push_back(dots);
       i += 2;
     } else {

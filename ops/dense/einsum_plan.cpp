@@ -31,13 +31,13 @@ std::map<int, std::int64_t> label_sizes(const std::string& equation, const Einsu
       const std::int64_t n = shapes[i][axis];
       const auto [it, is_new] = own.emplace(label, n);
       if (!is_new && it->second != n)
-        fail_einsum(equation, label_name(label) + " is " + std::to_string(it->second) + " and " + std::to_string(n) +
-                                  " in operand " + std::to_string(i));
+        fail_einsum(equation, label_name(label) + " has sizes " + std::to_string(it->second) + " and " +
+                                  std::to_string(n) + " in operand " + std::to_string(i));
     }
     for (const auto& [label, n] : own) {
       const auto [it, is_new] = sizes.emplace(label, n);
       if (!is_new && it->second != n && it->second != 1 && n != 1)
-        fail_einsum(equation, label_name(label) + " is " + std::to_string(it->second) + " in operand " +
+        fail_einsum(equation, label_name(label) + " has size " + std::to_string(it->second) + " in operand " +
                                   std::to_string(owner[label]) + " but " + std::to_string(n) + " in operand " +
                                   std::to_string(i));
       if (is_new || it->second == 1) {
@@ -226,7 +226,7 @@ EinsumPlan plan_einsum(const std::string& equation, const std::vector<Shape>& sh
   try {
     (void)numel(plan.shape);
   } catch (const Error&) {
-    fail_einsum(equation, "a result of shape " + to_string(plan.shape) + " has too many elements");
+    fail_einsum(equation, "the result, of shape " + to_string(plan.shape) + ", has too many elements");
   }
   if (shapes.size() == 1) return plan;
   const std::vector<LabelSet> operands = own;

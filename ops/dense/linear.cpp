@@ -8,6 +8,7 @@
 #include "weft/context.h"
 #include "weft/dense.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/tensor_text.h"
 #include "weft/os.h"
 #include "weft/pointwise.h"
 #include "weft/rows.h"
@@ -49,14 +50,13 @@ constexpr const char* const op_name = "linear";
 void check_optional(const Tensor& x, const Tensor& t, const char* what, const Shape& shape) {
   if (!t.defined()) return;
   if (t.dtype() != x.dtype() || t.shape() != shape)
-    fail(op_name, std::string("expected ") + what + " " + dtype_name(x.dtype()) + " " + to_string(shape) + ", got " +
-                      describe(t));
+    fail(op_name, std::string("expected ") + what + " to be " + tensor_text(x.dtype(), shape) + ", got " + describe(t));
 }
 
 void check_bias(const Tensor& x, const Tensor& bias, const Shape& shape) {
   if (x.dtype() != DType::bf16 || !bias.defined()) return check_optional(x, bias, "bias", shape);
   check_parameter(op_name, x, bias, "bias");
-  if (bias.shape() != shape) fail(op_name, "expected bias " + to_string(shape) + ", got " + describe(bias));
+  if (bias.shape() != shape) fail(op_name, "expected bias of shape " + to_string(shape) + ", got " + describe(bias));
 }
 
 Tensor rows_of(const Tensor& x) { return x.defined() ? as_rows(x) : x; }
@@ -72,8 +72,8 @@ struct LinearPass {
     check_floating(op_name, in.x);
     if (!panels.defined()) check_parameter(op_name, in.x, in.weight, "weight");  // otherwise the panels have x's dtype
     if (in.x.rank() < 1 || in.weight.rank() != 2 || in.weight.shape()[1] != in.x.size(-1))
-      fail(op_name, "expected x (…, in) and weight (out, in), got " + to_string(in.x.shape()) + " and " +
-                        to_string(in.weight.shape()));
+      fail(op_name, "expected x of shape (…, in) and weight of shape (out, in), got shapes " + to_string(in.x.shape()) +
+                        " and " + to_string(in.weight.shape()));
     Shape out = in.x.shape();
     out.back() = in.weight.shape()[0];
     check_bias(in.x, in.bias, {out.back()});
@@ -193,11 +193,12 @@ PackedWeight::PackedWeight(const Tensor& weight) : PackedWeight(weight, weight.d
 
 PackedWeight::PackedWeight(const Tensor& weight, DType dtype) : isa_(Context::current().isa()) {
   check_floating("PackedWeight", weight);
-  if (weight.rank() != 2) fail("PackedWeight", "expected a weight (out, in), got " + describe(weight));
+  if (weight.rank() != 2) fail("PackedWeight", "expected a weight of shape (out, in), got " + describe(weight));
   const bool converts =
       weight.dtype() == DType::bf16 ? dtype == DType::f32 : dtype == DType::bf16 && weight.dtype() == DType::f32;
   if (dtype != weight.dtype() && !converts)
-    fail("PackedWeight", std::string("x can't be ") + dtype_name(dtype) + " with the weight " + describe(weight));
+    fail("PackedWeight",
+         std::string("x can't have dtype ") + dtype_name(dtype) + " if the weight is " + describe(weight));
   weight_ = weight.detach();
   version_ = weight.version();
   with_floating("PackedWeight", dtype, [&](auto* type) {

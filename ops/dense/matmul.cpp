@@ -44,7 +44,7 @@ struct MatmulOp : Op {
       fail(name(), "expected real or complex operands, got " + describe(in[0]));
     const std::size_t k_axis = b.size() > 1 ? b.size() - 2 : 0;
     if (a.empty() || b.empty() || a.back() != b[k_axis])
-      fail(name(), "shapes " + to_string(a) + " and " + to_string(b) + " don't fit: expected (…, m, k) and (…, k, n)");
+      fail(name(), "expected operands of shapes (…, m, k) and (…, k, n), got " + to_string(a) + " and " + to_string(b));
     const auto lead = [](const Shape& s) { return s.size() < 2 ? Shape{} : Shape(s.begin(), s.end() - 2); };
     Shape out = broadcast_shapes(name(), lead(a), lead(b));
     if (a.size() > 1) out.push_back(a[a.size() - 2]);

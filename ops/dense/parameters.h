@@ -10,7 +10,7 @@ namespace weft::detail {
 inline void check_parameter(const char* op, const Tensor& x, const Tensor& parameter, const char* what) {
   if (x.dtype() != DType::bf16 || !parameter.defined()) return check_same_dtype(op, x, parameter);
   if (parameter.dtype() != DType::bf16 && parameter.dtype() != DType::f32)
-    fail(op, std::string("expected ") + what + " bf16 or f32 for a bf16 x, got " + describe(parameter));
+    fail(op, std::string("expected ") + what + " of dtype bf16 or f32 for a bf16 x, got " + describe(parameter));
 }
 
 }  // namespace weft::detail

@@ -3,6 +3,7 @@
 
 #include "base/common.h"
 #include "dense/quantized_product.h"
+#include "weft/detail/tensor_text.h"
 #include "weft/op.h"
 #include "weft/quantized.h"
 
@@ -15,18 +16,17 @@ const char* const who = "quantized_linear";
 
 void check_optional(const Tensor& t, DType dtype, const char* what, const Shape& shape) {
   if (t.defined() && (t.dtype() != dtype || t.shape() != shape))
-    fail(who,
-         std::string("expected ") + what + " " + dtype_name(dtype) + " " + to_string(shape) + ", got " + describe(t));
+    fail(who, std::string("expected ") + what + " to be " + tensor_text(dtype, shape) + ", got " + describe(t));
 }
 
 // Returns y's shape.
 Shape check(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias, const Epilogue& epilogue) {
   (void)activation_name(epilogue.activation);
   if (!x.defined() || (x.dtype() != DType::f32 && x.dtype() != DType::bf16))
-    fail(who, "expected x f32 or bf16, got " + describe(x));
+    fail(who, "expected x of dtype f32 or bf16, got " + describe(x));
   if (x.rank() < 1 || x.size(-1) != weight.columns())
-    fail(who, "expected x (…, in) and weight (out, in), got " + to_string(x.shape()) + " and " +
-                  to_string({weight.rows(), weight.columns()}));
+    fail(who, "expected x of shape (…, in) and weight of shape (out, in), got shapes " + to_string(x.shape()) +
+                  " and " + to_string({weight.rows(), weight.columns()}));
   Shape out = x.shape();
   out.back() = weight.rows();
   const bool f32_bias = bias.defined() && bias.dtype() == DType::f32;
@@ -34,7 +34,7 @@ Shape check(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias, 
   check_optional(epilogue.gate, x.dtype(), "gate", out);
   check_optional(epilogue.residual, x.dtype(), "residual", out);
   if (would_record({x, bias, epilogue.gate, epilogue.residual}))
-    fail(who, "a quantized weight is only for inference: expected no input that is on a tape");
+    fail(who, "quantized weights are only for inference: expected no input that is on a tape");
   return out;
 }
 

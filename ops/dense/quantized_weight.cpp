@@ -7,6 +7,7 @@
 #include "dense/packing.h"
 #include "dense/quantized_product.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/tensor_text.h"
 #include "weft/quantized.h"
 
 namespace weft {
@@ -69,7 +70,7 @@ Tensor scales_of(const Tensor& weight) {
     for (int64_t i = begin; i < end; ++i) to[i] = scale_of(magnitude(columns, weight.data<float>() + i * columns));
   });
   for (int64_t i = 0; i < rows; ++i)
-    if (std::isnan(to[i])) fail(who, "the weight's row " + std::to_string(i) + " has a NaN or an infinity");
+    if (std::isnan(to[i])) fail(who, "row " + std::to_string(i) + " of the weight contains a NaN or an infinity");
   return scales;
 }
 
@@ -95,7 +96,7 @@ Tensor quantized(const Tensor& weight, const Tensor& scales) {
 
 QuantizedWeight::QuantizedWeight(const Tensor& weight) : isa_(Context::current().isa()) {
   check_floating(who, weight);
-  if (weight.rank() != 2) fail(who, "expected a weight (out, in), got " + describe(weight));
+  if (weight.rank() != 2) fail(who, "expected a weight of shape (out, in), got " + describe(weight));
   check_columns(weight);
   rows_ = weight.size(0);
   columns_ = weight.size(1);
@@ -108,19 +109,19 @@ QuantizedWeight::QuantizedWeight(const Tensor& weight) : isa_(Context::current()
 
 QuantizedWeight::QuantizedWeight(const Tensor& values, const Tensor& scales) : isa_(Context::current().isa()) {
   if (!values.defined() || values.dtype() != DType::i8 || values.rank() != 2)
-    fail(who, "expected values i8 (out, in), got " + describe(values));
+    fail(who, "expected values of dtype i8 and shape (out, in), got " + describe(values));
   check_columns(values);
   rows_ = values.size(0);
   columns_ = values.size(1);
   if (!scales.defined() || scales.dtype() != DType::f32 || scales.shape() != Shape{rows_})
-    fail(who, "expected scales f32 " + to_string({rows_}) + ", got " + describe(scales));
+    fail(who, "expected scales to be " + tensor_text(DType::f32, {rows_}) + ", got " + describe(scales));
   guard_memory(who, [&] {
     scales_ = Tensor::empty({rows_}, DType::f32);
     raw::copy(scales, scales_);
     for (int64_t i = 0; i < rows_; ++i)
       if (const float scale = scales_.data<float>()[i]; !std::isfinite(scale) || scale < 0)
-        fail(who, "expected scales that are finite and not negative, got " + std::to_string(scale) + " for row " +
-                      std::to_string(i));
+        fail(who,
+             "expected finite scales of at least 0, got " + std::to_string(scale) + " for row " + std::to_string(i));
     panels_ = packed(values);
   });
 }
@@ -164,12 +165,13 @@ Tensor quantized_embedding(const Tensor& indices, const QuantizedWeight& weight)
   constexpr const char* name = "quantized_embedding";
   return run_op(name, [&] {
     if (!indices.defined() || indices.dtype() != DType::i64)
-      fail(name, "expected i64 indices, got " + describe(indices));
+      fail(name, "expected indices of dtype i64, got " + describe(indices));
     const Tensor dense = raw::contiguous(indices);
     const auto* index = dense.data<int64_t>();
     for (int64_t i = 0; i < dense.numel(); ++i)
       if (index[i] < 0 || index[i] >= weight.rows())
-        fail(name, "index " + std::to_string(index[i]) + " is outside 0 … " + std::to_string(weight.rows() - 1));
+        fail(name,
+             "expected indices from 0 to " + std::to_string(weight.rows() - 1) + ", got " + std::to_string(index[i]));
     Shape shape = indices.shape();
     shape.push_back(weight.columns());
     Tensor y = Tensor::empty(shape, DType::f32);

@@ -52,10 +52,11 @@ void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tens
   check_parameter(name, x, weight, "weight");
   check_parameter(name, x, bias, "bias");
   if (x.rank() != 3 || gate.shape() != x.shape())
-    fail(name, "expected gate and x (n, b, d), got " + to_string(gate.shape()) + " and " + to_string(x.shape()));
+    fail(name, "expected gate and x of the same shape (n, b, d), got " + to_string(gate.shape()) + " and " +
+                   to_string(x.shape()));
   const int64_t n = x.size(0);
   if (weight.shape() != Shape{n, n} || bias.shape() != Shape{n})
-    fail(name, "expected weight " + to_string({n, n}) + " and bias " + to_string({n}) + ", got " +
+    fail(name, "expected weight of shape " + to_string({n, n}) + " and bias of shape " + to_string({n}) + ", got " +
                    to_string(weight.shape()) + " and " + to_string(bias.shape()));
 }
 

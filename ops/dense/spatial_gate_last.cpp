@@ -29,17 +29,18 @@ void check(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weigh
   check_parameter(name, gate, weight, "weight");
   check_parameter(name, gate, bias, "bias");
   if (gate.rank() != 3 || gate.shape()[0] != 1 || gate.shape()[1] != std::ssize(x) || x.empty())
-    fail(name, "expected a gate (1, texts, d) for " + std::to_string(x.size()) + " texts, got " + describe(gate));
+    fail(name, "expected texts >= 1 and a gate of shape (1, texts, d), got texts = " + std::to_string(x.size()) +
+                   " and " + describe(gate));
   const Tensor& first = x.front();
   for (const Tensor& text : x) {
     check_same_dtype(name, gate, text);
     if (text.rank() != 2 || text.shape()[0] < 1 || text.shape()[1] != gate.shape()[2] || text.shape() != first.shape())
-      fail(name, "expected for each text an x (n >= 1, " + std::to_string(gate.shape()[2]) +
-                     "), all of one shape, got " + to_string(first.shape()) + " and " + to_string(text.shape()));
+      fail(name, "expected an x of the same shape (n >= 1, " + std::to_string(gate.shape()[2]) +
+                     ") for each text, got " + to_string(first.shape()) + " and " + to_string(text.shape()));
   }
   const int64_t n = first.shape()[0];
   if (weight.rank() != 2 || weight.shape()[0] < n || weight.shape()[1] < n || bias.rank() != 1 || bias.shape()[0] < n)
-    fail(name, "expected a weight and a bias for at least " + std::to_string(n) + " tokens, got " +
+    fail(name, "expected a weight and a bias for at least " + std::to_string(n) + " tokens, got shapes " +
                    to_string(weight.shape()) + " and " + to_string(bias.shape()));
 }
 

@@ -70,7 +70,8 @@ struct ActivationOp : Op {
 const char* activation_name(Activation activation) {
   const int number = static_cast<int>(activation);
   if (number < 0 || number >= activation_count)
-    throw Error("[activation] no activation has the number " + std::to_string(number));
+    throw Error("[activation] expected the number of an activation, from 0 to " + std::to_string(activation_count - 1) +
+                ", got " + std::to_string(number));
   return enum_name(activation);
 }
 

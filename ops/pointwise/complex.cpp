@@ -12,7 +12,7 @@ namespace {
 // Calls f with a null pointer to the real type of a complex dtype. Error for other dtypes.
 template <class F>
 auto with_parts(const char* op, const Tensor& x, F f) {
-  if (!x.defined() || !is_complex(x.dtype())) fail(op, "expected c64 or c128, got " + describe(x));
+  if (!x.defined() || !is_complex(x.dtype())) fail(op, "expected a c64 or c128 tensor, got " + describe(x));
   return with_real(op, real_of(x.dtype()), f);
 }
 
@@ -67,7 +67,8 @@ struct ComplexOp : Op {
     check_same_dtype(name(), in[0], in[1]);
     check_real(name(), in[0]);
     if (in[0].shape() != in[1].shape())
-      fail(name(), "expected two parts of one shape, got " + describe(in[0]) + " and " + describe(in[1]));
+      fail(name(), "expected a real and an imaginary part of the same shape, got " + describe(in[0]) + " and " +
+                       describe(in[1]));
     return in[0].shape();
   }
   Tensor forward(const Inputs& in, const Shape&) override { return joined(name(), in[0], in[1]); }

@@ -28,7 +28,7 @@ void check_update(const char* op, std::int64_t step, const Tensor& p, const Tens
   if (!p.is_contiguous()) fail(op, "expected contiguous parameters, got strides " + to_string(p.strides()));
   const auto check = [&](const Tensor& other) {
     if (!other.defined() || other.dtype() != p.dtype() || other.shape() != p.shape())
-      fail(op, "expected " + describe(p) + " for each of parameters, gradients and state, got " + describe(other));
+      fail(op, "expected gradients and states like the parameters, " + describe(p) + ", got " + describe(other));
     if (!other.is_contiguous()) fail(op, "expected contiguous tensors, got strides " + to_string(other.strides()));
   };
   check(grad);
@@ -105,9 +105,8 @@ void check_options(const UpdateRule& rule, const UpdateStep& step) {
   for (std::size_t i = 0; i < step.own.size(); ++i) {
     const RuleOption& option = rule.options[i];
     if (!(step.own[i] >= option.lowest && step.own[i] < option.end))
-      fail(rule.name, std::string("expected ") + option.name + " of " + std::to_string(option.lowest) +
-                          " or more and less than " + std::to_string(option.end) + ", got " +
-                          std::to_string(step.own[i]));
+      fail(rule.name, std::string("expected ") + option.name + " of at least " + std::to_string(option.lowest) +
+                          " and less than " + std::to_string(option.end) + ", got " + std::to_string(step.own[i]));
   }
   if (!std::isfinite(step.lr)) fail(rule.name, "expected a finite lr, got " + std::to_string(step.lr));
 }

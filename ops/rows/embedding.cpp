@@ -23,12 +23,13 @@ struct EmbeddingOp : Op {
   Shape shape(const Inputs& in) const override {
     const Tensor &indices = in[0], &weight = in[1];
     if (!indices.defined() || indices.dtype() != DType::i64)
-      fail(name(), "expected i64 indices, got " + describe(indices));
+      fail(name(), "expected indices of dtype i64, got " + describe(indices));
     check_floating(name(), weight);
-    if (weight.rank() != 2) fail(name(), "expected a weight (v, d), got " + describe(weight));
+    if (weight.rank() != 2) fail(name(), "expected a weight of shape (v, d), got " + describe(weight));
     for (const std::int64_t index : indices.to_vector<std::int64_t>())
       if (index < 0 || index >= weight.size(0))
-        fail(name(), "index " + std::to_string(index) + " is outside 0 … " + std::to_string(weight.size(0) - 1));
+        fail(name(),
+             "expected indices from 0 to " + std::to_string(weight.size(0) - 1) + ", got " + std::to_string(index));
     Shape out = indices.shape();
     out.push_back(weight.size(1));
     return out;

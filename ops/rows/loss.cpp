@@ -26,13 +26,14 @@ struct CrossEntropyOp : Op {
     const Tensor &x = in[0], &target = in[1];
     check_floating(name(), x);
     if (!target.defined() || target.dtype() != DType::i64)
-      fail(name(), "expected an i64 target, got " + describe(target));
+      fail(name(), "expected a target of dtype i64, got " + describe(target));
     if (x.rank() < 1 || Shape(x.shape().begin(), x.shape().end() - 1) != target.shape())
-      fail(name(), "expected logits (…, c) and target (…), got " + describe(x) + " and " + describe(target));
+      fail(name(), "expected logits of shape (…, c) and a target of shape (…), got " + describe(x) + " and " +
+                       describe(target));
     for (const std::int64_t t : target.to_vector<std::int64_t>())
       if (t != ignore_index && (t < 0 || t >= x.size(-1)))
-        fail(name(), "target " + std::to_string(t) + " is neither a class, 0 … " + std::to_string(x.size(-1) - 1) +
-                         ", nor the ignored index " + std::to_string(ignore_index));
+        fail(name(), "expected targets from 0 to " + std::to_string(x.size(-1) - 1) + ", or the ignored index " +
+                         std::to_string(ignore_index) + ", got " + std::to_string(t));
     return {};
   }
 

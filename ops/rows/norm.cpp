@@ -9,6 +9,7 @@
 #include "rows/kernels/norm.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/tensor_text.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
 
@@ -48,13 +49,14 @@ struct NormOp : Op {
     const Tensor& x = in[0];
     check_floating(name(), x);
     if (axes < 1 || axes > x.rank())
-      fail(name(), "the last " + std::to_string(axes) + " axes of a tensor of rank " + std::to_string(x.rank()));
+      fail(name(), "expected at least 1 and at most " + std::to_string(x.rank()) + " axes of " + describe(x) +
+                       ", got " + std::to_string(axes));
     if (!(eps >= 0) || std::isinf(eps)) fail(name(), "expected a finite eps >= 0, got " + std::to_string(eps));
     const Shape normalized(x.shape().end() - axes, x.shape().end());
     for (std::size_t i = 1; i < in.size(); ++i)
       if (in[i].dtype() != computed_of(x.dtype()) || in[i].shape() != normalized)
-        fail(name(), std::string("expected a ") + (has_gamma && i == 1 ? "weight" : "bias") + " of " +
-                         dtype_name(computed_of(x.dtype())) + " " + to_string(normalized) +
+        fail(name(), std::string("expected ") + (has_gamma && i == 1 ? "weight" : "bias") + " to be " +
+                         tensor_text(computed_of(x.dtype()), normalized) +
                          (x.dtype() == DType::bf16 ? " for a bf16 x" : "") + ", got " + describe(in[i]));
     return x.shape();
   }
@@ -173,7 +175,7 @@ Tensor norm_of_sum(NormOp op, Inputs in, const Tensor& residual) {
   const Shape shape = op.shape(in);
   const Tensor x = in[0];
   if (residual.dtype() != x.dtype() || residual.shape() != shape)
-    fail(op.name(), "expected a residual " + describe(x) + ", got " + describe(residual));
+    fail(op.name(), "expected residual to be " + describe(x) + ", like x, got " + describe(residual));
   auto norm = std::make_unique<NormOp>(std::move(op));
   NormOp& own = *norm;  // saves the statistics for backward
   const Inputs given = in;

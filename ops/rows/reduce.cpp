@@ -19,7 +19,7 @@ std::vector<bool> reduced_axes(const char* op, const std::vector<std::int64_t>& 
   std::vector<bool> reduced(static_cast<std::size_t>(rank), dims.empty());
   for (std::int64_t dim : dims) {
     const std::size_t d = checked_dim(op, dim, rank);
-    if (reduced[d]) fail(op, "dimension " + std::to_string(dim) + " comes twice");
+    if (reduced[d]) fail(op, "expected distinct dimensions, got dimension " + std::to_string(dim) + " twice");
     reduced[d] = true;
   }
   return reduced;

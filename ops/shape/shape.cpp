@@ -13,7 +13,7 @@ using namespace detail;
 namespace {
 
 void check_defined(const char* op, const Tensor& x) {
-  if (!x.defined()) fail(op, "undefined tensor");
+  if (!x.defined()) fail(op, "the tensor is undefined");
 }
 
 // An op whose backward needs only shapes.
@@ -31,7 +31,7 @@ struct ReshapeOp : LayoutOp {
     std::int64_t unknown = -1;
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (out[i] != -1) continue;
-      if (unknown >= 0) fail(name(), "more than one -1 in " + to_string(to));
+      if (unknown >= 0) fail(name(), "expected at most one size of -1, got shape " + to_string(to));
       unknown = static_cast<std::int64_t>(i);
       out[i] = 1;
     }
@@ -85,8 +85,9 @@ struct SliceOp : PartOp {
     Shape out = in[0].shape();
     std::int64_t& n = out[checked_dim(name(), dim, in[0].rank())];
     if (start < 0 || stop < start || stop > n || step < 1)
-      fail(name(), std::to_string(start) + ":" + std::to_string(stop) + ":" + std::to_string(step) + " of axis " +
-                       std::to_string(dim) + " of shape " + to_string(in[0].shape()));
+      fail(name(), "expected 0 <= start <= stop <= " + std::to_string(n) + " and step >= 1 for axis " +
+                       std::to_string(dim) + " of shape " + to_string(in[0].shape()) + ", got " +
+                       std::to_string(start) + ":" + std::to_string(stop) + ":" + std::to_string(step));
     n = stop == start ? 0 : (stop - start - 1) / step + 1;
     return out;
   }
@@ -108,7 +109,7 @@ struct SliceOp : PartOp {
   }
 };
 
-// The parts one after the other along dim. The gradient of a part is its slice of dy.
+// Concatenates the parts along dim. The gradient of a part is its slice of dy.
 struct ConcatOp : LayoutOp {
   std::int64_t dim;
   explicit ConcatOp(std::int64_t d) : dim(d) {}
@@ -124,8 +125,8 @@ struct ConcatOp : LayoutOp {
       Shape rest = part.shape();
       if (rest.size() == out.size()) rest[d] = out[d];
       if (rest != out)
-        fail(name(), "shapes " + to_string(in[0].shape()) + " and " + to_string(part.shape()) + " along axis " +
-                         std::to_string(dim));
+        fail(name(), "shapes " + to_string(in[0].shape()) + " and " + to_string(part.shape()) +
+                         " can't be concatenated along axis " + std::to_string(dim));
       out[d] += part.shape()[d];
     }
     return out;
@@ -197,7 +198,7 @@ struct CastOp : LayoutOp {
   const char* name() const noexcept override { return "cast"; }
   Shape shape(const Inputs& in) const override {
     check_floating(name(), in[0]);
-    if (!is_floating(to)) fail(name(), std::string("expected bf16, f32 or f64, got ") + dtype_name(to));
+    if (!is_floating(to)) fail(name(), std::string("expected dtype bf16, f32 or f64, got ") + dtype_name(to));
     return in[0].shape();
   }
   Tensor forward(const Inputs& in, const Shape&) override {
@@ -246,8 +247,8 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim
   return guard_memory("chunk", [&] {
     const std::int64_t n = x.size(dim);
     if (chunks < 1 || n % chunks != 0)
-      fail("chunk", std::to_string(chunks) + " equal pieces of axis " + std::to_string(dim) + " of shape " +
-                        to_string(x.shape()));
+      fail("chunk", "axis " + std::to_string(dim) + " of shape " + to_string(x.shape()) + " can't be divided into " +
+                        std::to_string(chunks) + " equal pieces");
     std::vector<Tensor> parts;
     for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(slice(x, dim, i * (n / chunks), (i + 1) * (n / chunks)));
     return parts;

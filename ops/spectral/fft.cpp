@@ -37,14 +37,15 @@ struct FftOp : Op {
     const Tensor& x = in[0];
     if (kind == Kind::rfft) check_real(name(), x);
     if (!x.defined() || (!is_real(x.dtype()) && !is_complex(x.dtype())))
-      fail(name(), "expected f32, f64, c64 or c128, got " + describe(x));
-    if (kind == Kind::irfft && is_real(x.dtype())) fail(name(), "expected c64 or c128, got " + describe(x));
+      fail(name(), "expected an f32, f64, c64 or c128 tensor, got " + describe(x));
+    if (kind == Kind::irfft && is_real(x.dtype())) fail(name(), "expected a c64 or c128 tensor, got " + describe(x));
     Shape result = x.shape();
     std::int64_t& size = result[checked_dim(name(), dim, x.rank())];
     if (kind == Kind::irfft && (n < 1 || size != n / 2 + 1))
       fail(name(), "expected n >= 1 and n/2 + 1 elements along axis " + std::to_string(dim) +
                        ", got n = " + std::to_string(n) + " and " + describe(x));
-    if (size < 1) fail(name(), "no elements along axis " + std::to_string(dim) + " of " + describe(x));
+    if (size < 1)
+      fail(name(), "expected at least one element along axis " + std::to_string(dim) + ", got " + describe(x));
     size = kind == Kind::irfft ? n : kind == Kind::rfft ? size / 2 + 1 : size;
     (void)numel(result);
     return result;
@@ -96,8 +97,8 @@ namespace {
 void check_two_axes(const char* op, const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
   if (!x.defined()) fail(op, "expected a tensor, got " + describe(x));
   if (checked_dim(op, dim0, x.rank()) == checked_dim(op, dim1, x.rank()))
-    fail(op, "dimensions " + std::to_string(dim0) + " and " + std::to_string(dim1) + " of " + describe(x) +
-                 " are the same");
+    fail(op, "expected two different axes, got dimensions " + std::to_string(dim0) + " and " + std::to_string(dim1) +
+                 " of " + describe(x));
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ struct FourierMixOp : Op {
     check_real(name(), x);
     const std::size_t sequence = checked_dim(name(), sequence_dim, x.rank());
     const std::size_t hidden = checked_dim(name(), hidden_dim, x.rank());
-    if (sequence == hidden) fail(name(), "sequence and hidden are the same axis of " + describe(x));
+    if (sequence == hidden)
+      fail(name(), "expected different axes for sequence and hidden, got the same axis of " + describe(x));
     if (x.shape()[sequence] < 1 || x.shape()[hidden] < 1)
       fail(name(), "expected sequence and hidden axes of at least 1, got " + describe(x));
     return x.shape();

@@ -59,13 +59,13 @@ template <class Plan>
 std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
   constexpr std::int64_t longest = std::int64_t{1} << 30;
   if (n > longest)
-    fail(op, "a transform of " + std::to_string(n) + " elements; the longest is " + std::to_string(longest));
+    fail(op, "expected a transform of at most " + std::to_string(longest) + " elements, got " + std::to_string(n));
   auto& cache = Context::current().slot<PlanCache<Plan>>();
   if (auto plan = cache.find(n)) return plan;
   // Maximum number of bytes per element while a plan is made.
   const std::uint64_t element = fft_radices(n).empty() ? 512 : 128;
   if (static_cast<std::uint64_t>(n) * element > os::physical_memory())
-    fail(op, "the tables of a transform of " + std::to_string(n) + " elements don't fit in this machine's memory");
+    fail(op, "the tables for a transform of " + std::to_string(n) + " elements don't fit in this machine's memory");
   return cache.insert(std::make_shared<const Plan>(n));
 }
 

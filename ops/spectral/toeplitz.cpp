@@ -48,7 +48,7 @@ class FastLengths {
 
 void check_coefficients(const char* op, const Tensor& x, const Tensor& t) {
   if (x.dtype() == DType::bf16 && t.dtype() != DType::f32)
-    fail(op, "expected f32 coefficients for a bf16 x, got " + describe(t));
+    fail(op, "expected coefficients of dtype f32 for a bf16 x, got " + describe(t));
 }
 
 // x (b, n, d) as (b, 1, n, d), or c (n, d) as (1, n, d).
@@ -80,12 +80,13 @@ struct ToeplitzOp : Op {
     const Tensor &x = in[0], &t = in[1];
     check_same_dtype(name(), x, t);
     check_real(name(), x);
-    if (form < ToeplitzForm::automatic || form > ToeplitzForm::ring) fail(name(), "unknown form of the product");
+    if (form < ToeplitzForm::automatic || form > ToeplitzForm::ring)
+      fail(name(), "expected a value of ToeplitzForm, got " + std::to_string(static_cast<int>(form)));
     const bool fits = x.rank() == 4 && x.shape()[2] >= 1 &&
                       t.shape() == Shape{x.shape()[1], causal ? x.shape()[2] : 2 * x.shape()[2] - 1, x.shape()[3]};
     if (!fits)
-      fail(name(), std::string("expected x (b, h, n, d) with n >= 1 and t (h, ") + (causal ? "n" : "2n-1") +
-                       ", d), got " + describe(x) + " and " + describe(t));
+      fail(name(), std::string("expected x of shape (b, h, n, d) with n >= 1 and t of shape (h, ") +
+                       (causal ? "n" : "2n-1") + ", d), got " + describe(x) + " and " + describe(t));
     return x.shape();
   }
 
@@ -146,7 +147,8 @@ struct CirculantOp : Op {
     check_same_dtype(name(), x, c);
     check_real(name(), x);
     if (x.rank() != 3 || x.shape()[1] < 1 || c.shape() != Shape{x.shape()[1], x.shape()[2]})
-      fail(name(), "expected x (b, n, d) with n >= 1 and c (n, d), got " + describe(x) + " and " + describe(c));
+      fail(name(), "expected x of shape (b, n, d) with n >= 1 and c of shape (n, d), got " + describe(x) + " and " +
+                       describe(c));
     return x.shape();
   }
 
@@ -220,7 +222,7 @@ ToeplitzGradients toeplitz_gradients(const Tensor& x, const Tensor& t, const Ten
   constexpr const char* name = "toeplitz_gradients";
   check_coefficients(name, x, t);
   if (!gradient.defined() || gradient.shape() != x.shape() || gradient.dtype() != x.dtype())
-    fail(name, "expected a gradient like x, " + describe(x) + ", got " + describe(gradient));
+    fail(name, "expected gradient to be " + describe(x) + ", like x, got " + describe(gradient));
   return guard_memory(name, [&] {
     const DType dtype = computed_of(x.dtype());
     const Tensor a = raw::convert(x, dtype), dy = raw::convert(gradient, dtype);
@@ -239,7 +241,8 @@ ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t
   constexpr const char* op = "toeplitz_coefficients";
   check_real(op, t);
   if (t.rank() != 3 || t.shape()[1] < 1 || (!causal && t.shape()[1] % 2 == 0))
-    fail(op, std::string("expected t (h, ") + (causal ? "n" : "2n-1") + ", d) with n >= 1, got " + describe(t));
+    fail(op,
+         std::string("expected t of shape (h, ") + (causal ? "n" : "2n-1") + ", d) with n >= 1, got " + describe(t));
   const int64_t h = t.shape()[0], n = causal ? t.shape()[1] : t.shape()[1] / 2 + 1, d = t.shape()[2];
   if (form_ == ToeplitzForm::automatic) form_ = toeplitz_form(b, h, n, d, causal);
   if (form_ == ToeplitzForm::ring && t.numel() > 0)
@@ -249,7 +252,7 @@ ToeplitzCoefficients::ToeplitzCoefficients(const Tensor& t, bool causal, int64_t
 
 Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c) {
   if (c.t_.version() != c.version_)
-    fail("toeplitz_product", "the coefficients were written after their spectra were made");
+    fail("toeplitz_product", "the coefficients were written after their spectra were computed");
   check_coefficients("toeplitz_product", x, c.t_);
   return in_f32(x,
                 [&](const Tensor& given) { return apply_op(ToeplitzOp(c.causal_, c.form_, c.spectra_), given, c.t_); });

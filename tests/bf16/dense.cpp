@@ -306,17 +306,21 @@ TEST_CASE("packed_linear: a bf16 weight that was packed for f32, where its panel
 TEST_CASE("bf16 dense products: errors name the supported combinations") {
   const Tensor x = made({3, 4}, 1), w = made({5, 4}, 2), y = made({3, 5}, 3);
   CHECK_THROWS_WITH_AS(linear(x, made({5, 4}, 2, DType::f64)),
-                       "[linear] expected weight bf16 or f32 for a bf16 x, got f64 (5, 4)", Error);
+                       "[linear] expected weight of dtype bf16 or f32 for a bf16 x, got an f64 tensor of shape (5, 4)",
+                       Error);
   CHECK_THROWS_WITH_AS(linear(x, w, made({5}, 2, DType::f64)),
-                       "[linear] expected bias bf16 or f32 for a bf16 x, got f64 (5,)", Error);
+                       "[linear] expected bias of dtype bf16 or f32 for a bf16 x, got an f64 tensor of shape (5,)",
+                       Error);
   CHECK_THROWS_AS(linear(made({3, 4}, 1, DType::f32), w), Error);
-  CHECK_THROWS_WITH_AS(linear(x, w, {}, Epilogue::adding(made({3, 5}, 3, DType::f32))),
-                       "[linear] expected residual bf16 (3, 5), got f32 (3, 5)", Error);
+  CHECK_THROWS_WITH_AS(
+      linear(x, w, {}, Epilogue::adding(made({3, 5}, 3, DType::f32))),
+      "[linear] expected residual to be a bf16 tensor of shape (3, 5), got an f32 tensor of shape (3, 5)", Error);
   CHECK_THROWS_AS(matmul(x, made({4, 5}, 2, DType::f32)), Error);
   CHECK_THROWS_AS(einsum("ij,jk->ik", {x, made({4, 5}, 2, DType::f32)}), Error);
   const Tensor z = made({3, 2, 4}, 1);
-  CHECK_THROWS_WITH_AS(spatial_gate(z, z, made({3, 3}, 2, DType::f64), made({3}, 2)),
-                       "[spatial_gate] expected weight bf16 or f32 for a bf16 x, got f64 (3, 3)", Error);
+  CHECK_THROWS_WITH_AS(
+      spatial_gate(z, z, made({3, 3}, 2, DType::f64), made({3}, 2)),
+      "[spatial_gate] expected weight of dtype bf16 or f32 for a bf16 x, got an f64 tensor of shape (3, 3)", Error);
   CHECK_THROWS_AS(spatial_gate(made({3, 2, 4}, 1, DType::f32), z, made({3, 3}, 2), made({3}, 2)), Error);
 }
 

@@ -170,7 +170,8 @@ TEST_CASE("bf16: tensors are made, filled, read, copied and added up") {
   CHECK(x.to_vector<bfloat16>()[14].bits == 0x3f81);
   CHECK(Tensor::scalar(-0.1, DType::bf16).item() == -0x1.9ap-4);
   CHECK(Tensor::zeros({2}, DType::bf16).to_vector<bfloat16>()[1].bits == 0);
-  CHECK_THROWS_WITH_AS(x.data<float>(), "[tensor] elements requested as f32, they are bf16", Error);
+  CHECK_THROWS_WITH_AS(x.data<float>(), "[tensor] elements of dtype f32 were requested, but the tensor has dtype bf16",
+                       Error);
   raw::fill(x, 1e40);
   CHECK(std::isinf(static_cast<float>(x.data<bfloat16>()[0])));
 
@@ -260,26 +261,40 @@ TEST_CASE("bf16: parameters may be bf16, but are not trained") {
   const Parameter table(Tensor::full({3, 2}, 1, DType::bf16));
   ParameterSet set({{"table", table}});
   Tensor state = Tensor::zeros(set.values().shape(), DType::bf16), second = state;
-  CHECK_THROWS_WITH_AS(sgd(set.values(), set.gradients(), state, 1, {}),
-                       "[sgd] expected f32 or f64, got bf16 (32,); cast(x, DType::f32) converts it", Error);
-  CHECK_THROWS_WITH_AS(adamw(set.values(), set.gradients(), state, second, 1, {}),
-                       "[adamw] expected f32 or f64, got bf16 (32,); cast(x, DType::f32) converts it", Error);
+  CHECK_THROWS_WITH_AS(
+      sgd(set.values(), set.gradients(), state, 1, {}),
+      "[sgd] expected an f32 or f64 tensor, got a bf16 tensor of shape (32,); cast(x, DType::f32) converts x", Error);
+  CHECK_THROWS_WITH_AS(
+      adamw(set.values(), set.gradients(), state, second, 1, {}),
+      "[adamw] expected an f32 or f64 tensor, got a bf16 tensor of shape (32,); cast(x, DType::f32) converts x", Error);
 }
 
 TEST_CASE("bf16: operations without bf16 name the dtypes that they accept") {
   const Tensor x = Tensor::full({2, 2}, 1, DType::bf16), f32 = Tensor::full({2, 2}, 1);
-  CHECK_THROWS_WITH_AS(rfft(x), "[rfft] expected f32 or f64, got bf16 (2, 2); cast(x, DType::f32) converts it", Error);
-  CHECK_THROWS_WITH_AS(fft(x), "[fft] expected f32, f64, c64 or c128, got bf16 (2, 2)", Error);
-  CHECK_THROWS_WITH_AS(complex(x, x), doctest::Contains("[complex] expected f32 or f64, got bf16 (2, 2)"), Error);
-  CHECK_THROWS_WITH_AS(real(x), "[real] expected c64 or c128, got bf16 (2, 2)", Error);
-  CHECK_THROWS_WITH_AS(add(x, f32), "[add] expected operands of one dtype, got bf16 (2, 2) and f32 (2, 2)", Error);
-  CHECK_THROWS_WITH_AS(layer_norm(x, 1, Tensor::full({2}, 1, DType::bf16), {}),
-                       "[layer_norm] expected a weight of f32 (2,) for a bf16 x, got bf16 (2,)", Error);
+  CHECK_THROWS_WITH_AS(
+      rfft(x),
+      "[rfft] expected an f32 or f64 tensor, got a bf16 tensor of shape (2, 2); cast(x, DType::f32) converts x", Error);
+  CHECK_THROWS_WITH_AS(fft(x), "[fft] expected an f32, f64, c64 or c128 tensor, got a bf16 tensor of shape (2, 2)",
+                       Error);
+  CHECK_THROWS_WITH_AS(complex(x, x),
+                       doctest::Contains("[complex] expected an f32 or f64 tensor, got a bf16 tensor of shape (2, 2)"),
+                       Error);
+  CHECK_THROWS_WITH_AS(real(x), "[real] expected a c64 or c128 tensor, got a bf16 tensor of shape (2, 2)", Error);
+  CHECK_THROWS_WITH_AS(
+      add(x, f32),
+      "[add] expected operands of the same dtype, got a bf16 tensor of shape (2, 2) and an f32 tensor of shape (2, 2)",
+      Error);
+  CHECK_THROWS_WITH_AS(
+      layer_norm(x, 1, Tensor::full({2}, 1, DType::bf16), {}),
+      "[layer_norm] expected weight to be an f32 tensor of shape (2,) for a bf16 x, got a bf16 tensor of shape (2,)",
+      Error);
   CHECK_THROWS_WITH_AS(layer_norm(f32, 1, {}, Tensor::full({2}, 1, DType::bf16)),
-                       "[layer_norm] expected a bias of f32 (2,), got bf16 (2,)", Error);
-  CHECK_THROWS_WITH_AS(circulant_product(Tensor::full({1, 2, 2}, 1, DType::bf16), x),
-                       "[circulant_product] expected f32 coefficients for a bf16 x, got bf16 (2, 2)", Error);
-  CHECK_THROWS_WITH_AS(cast(x, DType::i64), "[cast] expected bf16, f32 or f64, got i64", Error);
+                       "[layer_norm] expected bias to be an f32 tensor of shape (2,), got a bf16 tensor of shape (2,)",
+                       Error);
+  CHECK_THROWS_WITH_AS(
+      circulant_product(Tensor::full({1, 2, 2}, 1, DType::bf16), x),
+      "[circulant_product] expected coefficients of dtype f32 for a bf16 x, got a bf16 tensor of shape (2, 2)", Error);
+  CHECK_THROWS_WITH_AS(cast(x, DType::i64), "[cast] expected dtype bf16, f32 or f64, got i64", Error);
   CHECK_THROWS_WITH_AS(Random(1).normal({2}, 0, 1, DType::bf16), "[normal] expected f32 or f64, got bf16", Error);
 }
 

@@ -245,8 +245,10 @@ TEST_CASE("bf16: a norm of a sum is that of the sum rounded") {
     for (std::size_t i = 0; i < in.size(); ++i) CHECK(same_bits(a.gradients[i], b.gradients[i]));
   }
   const Tensor x = Tensor::full({2, 3}, 1, DType::bf16), residual = Tensor::full({2, 3}, 1);
-  CHECK_THROWS_WITH_AS(rms_norm(x, {}, 1e-8, residual), "[rms_norm] expected a residual bf16 (2, 3), got f32 (2, 3)",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      rms_norm(x, {}, 1e-8, residual),
+      "[rms_norm] expected residual to be a bf16 tensor of shape (2, 3), like x, got an f32 tensor of shape (2, 3)",
+      Error);
 }
 
 TEST_CASE("bf16: softmax, its gradient of the rounded value") {

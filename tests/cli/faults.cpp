@@ -232,7 +232,7 @@ TEST_CASE_FIXTURE(Faults, "no threads to be had: fewer of them, and a line that 
     if (weft("--version").code != 0) return findings.skip("the user has other processes");
     const Outcome four = weft(generate + "4");
     findings.expect(four.code == 0 && four.out == one.out, shown(four));
-    findings.expect(contains(four.err, "weft: [threads] 1 in place of 4 threads"), four.err);
+    findings.expect(contains(four.err, "weft: [threads] weft uses 1 instead of 4 threads"), four.err);
   });
 }
 #endif

@@ -185,8 +185,8 @@ TEST_CASE("parameter: a lent one refuses to be written with its lender's message
   CHECK(values_of(p.value()) == Values{3, 4});
   CHECK_FALSE(p.writable());
   CHECK(q.quantized());
-  CHECK_THROWS_WITH_AS(Parameter(p).assign(vector_of({1, 2})), "[parameter] it is a loan", Error);
-  CHECK_THROWS_WITH_AS(Parameter(p).set_trainable(true), "[parameter] it is a loan", Error);
+  CHECK_THROWS_WITH_AS(Parameter(p).assign(vector_of({1, 2})), "[parameter] the parameter is a loan", Error);
+  CHECK_THROWS_WITH_AS(Parameter(p).set_trainable(true), "[parameter] the parameter is a loan", Error);
   CHECK_THROWS_WITH_AS(ParameterSet({{"q", q}}), "[parameter set] q is another", Error);
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("undefined tensors are refused where a scalar would do") {
   CHECK_THROWS_AS(Parameter(scalar).assign(Tensor()), Error);
   CHECK_THROWS_AS(raw::accumulate(scalar, Tensor()), Error);
   CHECK_THROWS_AS(raw::copy(Tensor(), scalar), Error);
-  CHECK_THROWS_WITH_AS(raw::convert(Tensor(), DType::f64), "[convert] undefined tensor", Error);
+  CHECK_THROWS_WITH_AS(raw::convert(Tensor(), DType::f64), "[convert] the tensor is undefined", Error);
   CHECK_THROWS_AS(Gradients().of(Parameter()), Error);
   Tape tape;
   Gradients gradients;

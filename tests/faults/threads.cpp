@@ -59,7 +59,7 @@ TEST_CASE("faults: no more threads: the same bits with the existing ones, and th
     };
     loop();
     findings.expect(lines.size() == 1, std::to_string(lines.size()) + " lines of the log");
-    findings.expect(!lines.empty() && lines[0].find("[threads] 1 in place of 4 threads") == 0,
+    findings.expect(!lines.empty() && lines[0].find("[threads] weft uses 1 instead of 4 threads") == 0,
                     lines.empty() ? "" : lines[0]);
     loop();
     context.parallel_region(loop);

@@ -192,12 +192,13 @@ TEST_CASE("the gradient of gelu_tanh beyond the range of its case in the table")
 TEST_CASE("elementwise functions: errors") {
   const Tensor whole = Tensor::zeros({2, 3}, DType::i64), z = Tensor::zeros({2, 3}, DType::c64),
                x = Tensor::zeros({2, 3});
-  CHECK_THROWS_WITH_AS(exp(whole), "[exp] expected bf16, f32 or f64, got i64 (2, 3)", Error);
+  CHECK_THROWS_WITH_AS(exp(whole), "[exp] expected a bf16, f32 or f64 tensor, got an i64 tensor of shape (2, 3)",
+                       Error);
   CHECK_THROWS_AS(log(z), Error);
   CHECK_THROWS_AS(sqrt(Tensor()), Error);
   CHECK_THROWS_AS(activation(z, Activation::gelu), Error);
   CHECK_THROWS_AS(scale(whole, 2), Error);
-  CHECK_THROWS_WITH_AS(real(x), "[real] expected c64 or c128, got f32 (2, 3)", Error);
+  CHECK_THROWS_WITH_AS(real(x), "[real] expected a c64 or c128 tensor, got an f32 tensor of shape (2, 3)", Error);
   CHECK_THROWS_AS(conj(x), Error);
   CHECK_THROWS_AS(complex(x, Tensor::zeros({3, 2})), Error);
   CHECK_THROWS_AS(complex(x, Tensor::zeros({2, 3}, DType::f64)), Error);

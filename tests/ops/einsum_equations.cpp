@@ -37,16 +37,16 @@ TEST_CASE("einsum: errors name the operation and the equation") {
     const std::string whole = "[einsum] \"" + equation + "\": " + message;
     CHECK_THROWS_WITH_AS(einsum(equation, in), whole.c_str(), Error);
   };
-  fails("ij,jk->ik", {{2, 7}, {5, 3}}, "index j is 7 in operand 0 but 5 in operand 1");
+  fails("ij,jk->ik", {{2, 7}, {5, 3}}, "index j has size 7 in operand 0 but 5 in operand 1");
   // Earlier calls must have no effect: the cache must not confuse two equations with their shapes.
   einsum("ij->ij", {Tensor::zeros({2, 3})});
   CHECK_THROWS_AS(einsum("ij->ij(2, 3)", {}), Error);
   einsum("i,j->ij", {Tensor::zeros({2}), Tensor::zeros({3})});
   CHECK_THROWS_AS(einsum("i,j->ij(2,)", {Tensor::zeros({3})}), Error);
-  fails("i,i,i", {{1}, {4}, {3}}, "index i is 4 in operand 1 but 3 in operand 2");
-  fails("...i,...j", {{2, 3}, {4, 3}}, "axis -1 of \"...\" is 2 in operand 0 but 4 in operand 1");
-  fails("ii", {{2, 3}}, "index i is 2 and 3 in operand 0");
-  fails("ii->i", {{1, 3}}, "index i is 1 and 3 in operand 0");
+  fails("i,i,i", {{1}, {4}, {3}}, "index i has size 4 in operand 1 but 3 in operand 2");
+  fails("...i,...j", {{2, 3}, {4, 3}}, "axis -1 of \"...\" has size 2 in operand 0 but 4 in operand 1");
+  fails("ii", {{2, 3}}, "index i has sizes 2 and 3 in operand 0");
+  fails("ii->i", {{1, 3}}, "index i has sizes 1 and 3 in operand 0");
   fails("ij->ijk", {{2, 3}}, "index k of the output is in no operand");
   fails("ij->ii", {{2, 3}}, "index i occurs twice in the output");
   fails("ij,jk", {{2, 3}}, "expected 2 operands, got 1");
@@ -61,20 +61,22 @@ TEST_CASE("einsum: errors name the operation and the equation") {
   fails("i->i->i", {{2}}, "unexpected character '-' in the output");
   fails("i - > i", {{2}}, "unexpected character '-' in operand 0");
   fails("i>", {{2}}, "unexpected character '>' in operand 0");
-  fails("i..", {{2}}, "a '.' that is not part of \"...\" in operand 0");
-  fails("i....", {{2}}, "a '.' that is not part of \"...\" in operand 0");
-  fails("...i...", {{2}}, "more than one \"...\" in operand 0");
-  fails("i->......", {{2}}, "more than one \"...\" in the output");
+  fails("i..", {{2}}, "expected '.' only in \"...\", got another '.' in operand 0");
+  fails("i....", {{2}}, "expected '.' only in \"...\", got another '.' in operand 0");
+  fails("...i...", {{2}}, "expected at most one \"...\" in operand 0");
+  fails("i->......", {{2}}, "expected at most one \"...\" in the output");
   fails("i->i,j", {{2}}, "unexpected character ',' in the output");
 
   const Tensor long_view = Tensor::zeros({1}).view({std::int64_t{1} << 40}, {0}, 0);
-  CHECK_THROWS_WITH_AS(einsum("i,j->ij", {long_view, long_view}),
-                       "[einsum] \"i,j->ij\": a result of shape (1099511627776, 1099511627776) has too many elements",
-                       Error);
-  CHECK_THROWS_WITH_AS(einsum("i,i", {Tensor::zeros({2}), Tensor::zeros({2}, DType::f64)}),
-                       "[einsum] expected operands of one dtype, got f32 (2,) and f64 (2,)", Error);
+  CHECK_THROWS_WITH_AS(
+      einsum("i,j->ij", {long_view, long_view}),
+      "[einsum] \"i,j->ij\": the result, of shape (1099511627776, 1099511627776), has too many elements", Error);
+  CHECK_THROWS_WITH_AS(
+      einsum("i,i", {Tensor::zeros({2}), Tensor::zeros({2}, DType::f64)}),
+      "[einsum] expected operands of the same dtype, got an f32 tensor of shape (2,) and an f64 tensor of shape (2,)",
+      Error);
   CHECK_THROWS_WITH_AS(einsum("i", {Tensor::zeros({2}, DType::i64)}),
-                       "[einsum] expected real or complex operands, got i64 (2,)", Error);
+                       "[einsum] expected real or complex operands, got an i64 tensor of shape (2,)", Error);
   CHECK_THROWS_AS(einsum("i", {Tensor()}), Error);
 }
 

@@ -48,7 +48,10 @@ const OpCases cases{
 TEST_CASE("elementwise: errors name the operation and the shapes") {
   const Tensor a = Tensor::zeros({2, 3}), b = Tensor::zeros({4}), d = Tensor::zeros({2, 3}, DType::f64);
   CHECK_THROWS_WITH_AS(add(a, b), "[add] shapes (2, 3) and (4,) don't broadcast", Error);
-  CHECK_THROWS_WITH_AS(mul(a, d), "[mul] expected operands of one dtype, got f32 (2, 3) and f64 (2, 3)", Error);
+  CHECK_THROWS_WITH_AS(
+      mul(a, d),
+      "[mul] expected operands of the same dtype, got an f32 tensor of shape (2, 3) and an f64 tensor of shape (2, 3)",
+      Error);
   CHECK_THROWS_AS(div(a, Tensor()), Error);
   CHECK_THROWS_AS(add(Tensor::zeros({2}, DType::i64), Tensor::zeros({2}, DType::i64)), Error);
 }

@@ -298,7 +298,7 @@ TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own in
 
 TEST_CASE("packed_linear: errors") {
   CHECK_THROWS_WITH_AS((void)PackedWeight{random_tensor({{70}}, 3)},
-                       "[PackedWeight] expected a weight (out, in), got f64 (70,)", Error);
+                       "[PackedWeight] expected a weight of shape (out, in), got an f64 tensor of shape (70,)", Error);
   CHECK_THROWS_AS((void)PackedWeight{Tensor()}, Error);
   Tensor weight = random_tensor({{7, 5}}, 3);
   const PackedWeight packed(weight);
@@ -309,22 +309,30 @@ TEST_CASE("packed_linear: errors") {
 
 TEST_CASE("matmul, linear: errors name the operation and the shapes") {
   const Tensor a = Tensor::zeros({2, 3}), b = Tensor::zeros({4, 5}), wide = Tensor::zeros({2, 3}, DType::f64);
-  CHECK_THROWS_WITH_AS(matmul(a, b), "[matmul] shapes (2, 3) and (4, 5) don't fit: expected (…, m, k) and (…, k, n)",
-                       Error);
+  CHECK_THROWS_WITH_AS(matmul(a, b),
+                       "[matmul] expected operands of shapes (…, m, k) and (…, k, n), got (2, 3) and (4, 5)", Error);
   CHECK_THROWS_WITH_AS(matmul(Tensor::zeros({2, 2, 3}), Tensor::zeros({3, 3, 2})),
                        "[matmul] shapes (2,) and (3,) don't broadcast", Error);
-  CHECK_THROWS_WITH_AS(matmul(a, wide), "[matmul] expected operands of one dtype, got f32 (2, 3) and f64 (2, 3)",
+  CHECK_THROWS_WITH_AS(matmul(a, wide),
+                       "[matmul] expected operands of the same dtype, got an f32 tensor of shape (2, 3) and an f64 "
+                       "tensor of shape (2, 3)",
                        Error);
   CHECK_THROWS_AS(matmul(Tensor::scalar(1), a), Error);
   CHECK_THROWS_AS(matmul(a, Tensor()), Error);
   CHECK_THROWS_AS(matmul(Tensor::zeros({2, 2}, DType::i64), Tensor::zeros({2, 2}, DType::i64)), Error);
-  CHECK_THROWS_WITH_AS(linear(a, b), "[linear] expected x (…, in) and weight (out, in), got (2, 3) and (4, 5)", Error);
+  CHECK_THROWS_WITH_AS(
+      linear(a, b), "[linear] expected x of shape (…, in) and weight of shape (out, in), got shapes (2, 3) and (4, 5)",
+      Error);
   const Tensor w = Tensor::zeros({5, 3}), four = Tensor::zeros({4});
-  CHECK_THROWS_WITH_AS(linear(a, w, four), "[linear] expected bias f32 (5,), got f32 (4,)", Error);
-  CHECK_THROWS_WITH_AS(linear(a, w, {}, {Activation::none, four}), "[linear] expected gate f32 (2, 5), got f32 (4,)",
+  CHECK_THROWS_WITH_AS(linear(a, w, four),
+                       "[linear] expected bias to be an f32 tensor of shape (5,), got an f32 tensor of shape (4,)",
                        Error);
-  CHECK_THROWS_WITH_AS(linear(a, w, {}, Epilogue::adding(four)), "[linear] expected residual f32 (2, 5), got f32 (4,)",
+  CHECK_THROWS_WITH_AS(linear(a, w, {}, {Activation::none, four}),
+                       "[linear] expected gate to be an f32 tensor of shape (2, 5), got an f32 tensor of shape (4,)",
                        Error);
+  CHECK_THROWS_WITH_AS(
+      linear(a, w, {}, Epilogue::adding(four)),
+      "[linear] expected residual to be an f32 tensor of shape (2, 5), got an f32 tensor of shape (4,)", Error);
   CHECK_THROWS_AS(linear(a, w, {}, static_cast<Activation>(99)), Error);
   CHECK_THROWS_AS(linear(Tensor::scalar(1), w), Error);
 }

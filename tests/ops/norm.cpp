@@ -204,7 +204,9 @@ TEST_CASE("layer_norm of a sum: the sum's bits, recorded or not, whichever term 
     CHECK(same_bits(fused.of(leaf), plain.of(again)));
   }
   CHECK_THROWS_WITH_AS(layer_norm(x, 1, {}, {}, 1e-5, slice(residual, 0, 0, 3)),
-                       "[layer_norm] expected a residual f64 (70, 33), got f64 (3, 33)", Error);
+                       "[layer_norm] expected residual to be an f64 tensor of shape (70, 33), like x, got an f64 "
+                       "tensor of shape (3, 33)",
+                       Error);
 }
 
 TEST_CASE("layer_norm subtracts the mean first") {
@@ -338,13 +340,18 @@ TEST_CASE("norms of zeros, NaN and infinity") {
 
 TEST_CASE("norms: errors") {
   const Tensor x = Tensor::zeros({2, 3}), w = Tensor::zeros({3});
-  CHECK_THROWS_WITH_AS(layer_norm(x, 3, {}, {}), "[layer_norm] the last 3 axes of a tensor of rank 2", Error);
-  CHECK_THROWS_WITH_AS(layer_norm(x, 1, Tensor::zeros({2}), w),
-                       "[layer_norm] expected a weight of f32 (3,), got f32 (2,)", Error);
-  CHECK_THROWS_WITH_AS(layer_norm(x, 1, {}, Tensor::zeros({3}, DType::f64)),
-                       "[layer_norm] expected a bias of f32 (3,), got f64 (3,)", Error);
-  CHECK_THROWS_WITH_AS(rms_norm(x, Tensor::zeros({2, 3})), "[rms_norm] expected a weight of f32 (3,), got f32 (2, 3)",
+  CHECK_THROWS_WITH_AS(layer_norm(x, 3, {}, {}),
+                       "[layer_norm] expected at least 1 and at most 2 axes of an f32 tensor of shape (2, 3), got 3",
                        Error);
+  CHECK_THROWS_WITH_AS(
+      layer_norm(x, 1, Tensor::zeros({2}), w),
+      "[layer_norm] expected weight to be an f32 tensor of shape (3,), got an f32 tensor of shape (2,)", Error);
+  CHECK_THROWS_WITH_AS(layer_norm(x, 1, {}, Tensor::zeros({3}, DType::f64)),
+                       "[layer_norm] expected bias to be an f32 tensor of shape (3,), got an f64 tensor of shape (3,)",
+                       Error);
+  CHECK_THROWS_WITH_AS(
+      rms_norm(x, Tensor::zeros({2, 3})),
+      "[rms_norm] expected weight to be an f32 tensor of shape (3,), got an f32 tensor of shape (2, 3)", Error);
   CHECK_THROWS_AS(layer_norm(x, 0, {}, {}), Error);
   CHECK_THROWS_AS(layer_norm(x, 1, w, w, -1e-5), Error);
   CHECK_THROWS_AS(layer_norm(x, 1, w, w, std::nan("")), Error);

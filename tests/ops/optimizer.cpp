@@ -274,7 +274,9 @@ TEST_CASE("l2_norm: the same bits at any thread count, of many blocks and many t
 TEST_CASE("optimizer: errors") {
   Tensor p = Tensor::zeros({3}), m = Tensor::zeros({3}), v = Tensor::zeros({3}), other = Tensor::zeros({4});
   CHECK_THROWS_WITH_AS(adamw(p, other, m, v, 1, {}),
-                       "[adamw] expected f32 (3,) for each of parameters, gradients and state, got f32 (4,)", Error);
+                       "[adamw] expected gradients and states like the parameters, an f32 tensor of shape (3,), got an "
+                       "f32 tensor of shape (4,)",
+                       Error);
   CHECK_THROWS_WITH_AS(adam(p, p, m, v, 0, {}), "[adam] expected a step of at least 1, got 0", Error);
   CHECK_THROWS_AS(adam(p, p, other, v, 1, {}), Error);
   CHECK_THROWS_AS(sgd(p, Tensor(), m, 1, {}), Error);

@@ -133,16 +133,16 @@ TEST_CASE("cross_entropy: every target ignored") {
 
 TEST_CASE("softmax and cross_entropy: errors") {
   const Tensor x = Tensor::zeros({2, 3}), t = Tensor::zeros({2}, DType::i64);
-  CHECK_THROWS_WITH_AS(softmax(x, 2), "[softmax] dimension 2 of a tensor of rank 2", Error);
+  CHECK_THROWS_WITH_AS(softmax(x, 2), "[softmax] dimension 2 is out of range for a tensor of rank 2", Error);
   CHECK_THROWS_AS(softmax(t, 0), Error);
   CHECK_THROWS_AS(log_softmax(x, -3), Error);
   CHECK_THROWS_AS(log_softmax(Tensor::zeros({2}, DType::c64), 0), Error);
   CHECK_THROWS_AS(cross_entropy(x, Tensor()), Error);
-  CHECK_THROWS_WITH_AS(cross_entropy(x, Tensor::zeros({2})), "[cross_entropy] expected an i64 target, got f32 (2,)",
-                       Error);
+  CHECK_THROWS_WITH_AS(cross_entropy(x, Tensor::zeros({2})),
+                       "[cross_entropy] expected a target of dtype i64, got an f32 tensor of shape (2,)", Error);
   CHECK_THROWS_AS(cross_entropy(x, Tensor::zeros({3}, DType::i64)), Error);
   CHECK_THROWS_WITH_AS(cross_entropy(x, Tensor::full({2}, 3, DType::i64)),
-                       "[cross_entropy] target 3 is neither a class, 0 … 2, nor the ignored index -100", Error);
+                       "[cross_entropy] expected targets from 0 to 2, or the ignored index -100, got 3", Error);
   CHECK_THROWS_AS(cross_entropy(x, Tensor::full({2}, -1, DType::i64)), Error);
   CHECK(cross_entropy(x, t).item() == doctest::Approx(std::log(3.0)));
 }

@@ -106,9 +106,11 @@ TEST_CASE("spatial_gate, causal: later tokens change no bit, and the weight's up
 TEST_CASE("spatial_gate: errors") {
   const auto zeros = [](const Shape& shape, DType dtype = DType::f32) { return Tensor::zeros(shape, dtype); };
   CHECK_THROWS_WITH_AS(spatial_gate(zeros({3, 2, 4}), zeros({3, 2, 5}), zeros({3, 3}), zeros({3})),
-                       "[spatial_gate] expected gate and x (n, b, d), got (3, 2, 4) and (3, 2, 5)", Error);
+                       "[spatial_gate] expected gate and x of the same shape (n, b, d), got (3, 2, 4) and (3, 2, 5)",
+                       Error);
   CHECK_THROWS_WITH_AS(spatial_gate(zeros({3, 2, 4}), zeros({3, 2, 4}), zeros({4, 3}), zeros({3})),
-                       "[spatial_gate] expected weight (3, 3) and bias (3,), got (4, 3) and (3,)", Error);
+                       "[spatial_gate] expected weight of shape (3, 3) and bias of shape (3,), got (4, 3) and (3,)",
+                       Error);
   CHECK_THROWS_AS(spatial_gate(zeros({3, 2, 4}), zeros({3, 2, 4}, DType::f64), zeros({3, 3}), zeros({3})), Error);
 }
 

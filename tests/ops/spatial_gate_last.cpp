@@ -146,17 +146,18 @@ TEST_CASE("spatial_gate_last: errors") {
   };
   CHECK(with([](Texts&) {}).empty());
   CHECK(with([](Texts& t) { t.x.pop_back(); }) ==
-        "[spatial_gate_last] expected a gate (1, texts, d) for 1 texts, got f32 (1, 2, 6)");
+        "[spatial_gate_last] expected texts >= 1 and a gate of shape (1, texts, d), got texts = 1 and an f32 tensor of "
+        "shape (1, 2, 6)");
   CHECK(with([](Texts& t) {
           t.x[1] = Tensor::zeros({3, 6});
-        }) == "[spatial_gate_last] expected for each text an x (n >= 1, 6), all of one shape, got (4, 6) and (3, 6)");
+        }) == "[spatial_gate_last] expected an x of the same shape (n >= 1, 6) for each text, got (4, 6) and (3, 6)");
   CHECK(!with([](Texts& t) { t.x = {Tensor::zeros({0, 6}), Tensor::zeros({0, 6})}; }).empty());
   CHECK(!with([](Texts& t) { t.x[0] = Tensor::zeros({4, 6}, DType::f64); }).empty());
   CHECK(with([](Texts& t) {
           t.weight = Tensor::zeros({4, 3});
-        }) == "[spatial_gate_last] expected a weight and a bias for at least 4 tokens, got (4, 3) and (7,)");
+        }) == "[spatial_gate_last] expected a weight and a bias for at least 4 tokens, got shapes (4, 3) and (7,)");
   CHECK(with([](Texts& t) { t.bias = Tensor::zeros({3}); }) ==
-        "[spatial_gate_last] expected a weight and a bias for at least 4 tokens, got (7, 7) and (3,)");
+        "[spatial_gate_last] expected a weight and a bias for at least 4 tokens, got shapes (7, 7) and (3,)");
   CHECK(!with([](Texts& t) { t.weight = Tensor::zeros({4, 4}, DType::f64); }).empty());
   CHECK(!with([](Texts& t) { t.gate = Tensor(); }).empty());
 }

@@ -204,7 +204,7 @@ TEST_CASE("toeplitz: prepared coefficients give the same bits and gradients") {
       }
       (void)t.mutable_data<float>();
       CHECK_THROWS_WITH_AS(toeplitz_product(x, kept),
-                           "[toeplitz_product] the coefficients were written after their spectra were made", Error);
+                           "[toeplitz_product] the coefficients were written after their spectra were computed", Error);
     }
 }
 
@@ -220,13 +220,15 @@ TEST_CASE("toeplitz: the form is chosen by cost") {
 
 TEST_CASE("toeplitz: errors name the operation and the shapes") {
   const Tensor x = Tensor::zeros({2, 3, 4, 5});
-  CHECK_THROWS_WITH_AS(toeplitz_product(x, Tensor::zeros({3, 6, 5}), false),
-                       "[toeplitz_product] expected x (b, h, n, d) with n >= 1 and t (h, 2n-1, d), got "
-                       "f32 (2, 3, 4, 5) and f32 (3, 6, 5)",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      toeplitz_product(x, Tensor::zeros({3, 6, 5}), false),
+      "[toeplitz_product] expected x of shape (b, h, n, d) with n >= 1 and t of shape (h, 2n-1, d), got "
+      "an f32 tensor of shape (2, 3, 4, 5) and an f32 tensor of shape (3, 6, 5)",
+      Error);
   CHECK_THROWS_WITH_AS(toeplitz_product(x, Tensor::zeros({3, 7, 5}), true),
-                       "[toeplitz_product] expected x (b, h, n, d) with n >= 1 and t (h, n, d), got f32 (2, 3, 4, 5) "
-                       "and f32 (3, 7, 5)",
+                       "[toeplitz_product] expected x of shape (b, h, n, d) with n >= 1 and t of shape (h, n, d), got "
+                       "an f32 tensor of shape (2, 3, 4, 5) "
+                       "and an f32 tensor of shape (3, 7, 5)",
                        Error);
   CHECK_THROWS_AS(toeplitz_product(Tensor::zeros({2, 3, 0, 5}), Tensor::zeros({3, 0, 5}), true), Error);
   CHECK_THROWS_AS(toeplitz_product(Tensor::zeros({3, 4, 5}), Tensor::zeros({3, 4, 5}), true), Error);
@@ -237,8 +239,9 @@ TEST_CASE("toeplitz: errors name the operation and the shapes") {
   CHECK_THROWS_AS(ToeplitzCoefficients(Tensor::zeros({1, 4, 2}), false), Error);
   CHECK_THROWS_AS(ToeplitzCoefficients(Tensor::zeros({4, 2}), true), Error);
   CHECK_THROWS_WITH_AS(circulant_product(Tensor::zeros({2, 4, 5}), Tensor::zeros({5, 4})),
-                       "[circulant_product] expected x (b, n, d) with n >= 1 and c (n, d), got f32 (2, 4, 5) "
-                       "and f32 (5, 4)",
+                       "[circulant_product] expected x of shape (b, n, d) with n >= 1 and c of shape (n, d), got an "
+                       "f32 tensor of shape (2, 4, 5) "
+                       "and an f32 tensor of shape (5, 4)",
                        Error);
   CHECK_THROWS_AS(circulant_product(Tensor::zeros({2, 0, 5}), Tensor::zeros({0, 5})), Error);
   CHECK_THROWS_AS(circulant_product(x, Tensor::zeros({4, 5})), Error);

@@ -74,7 +74,8 @@ TEST_CASE("toeplitz_gradients: only the requested gradients, of any layout, and 
 TEST_CASE("toeplitz_gradients: errors") {
   const Operands o = operands({2, 3, 4, 5}, true, DType::f32);
   CHECK_THROWS_WITH_AS((void)toeplitz_gradients(o.x, o.t, Tensor::zeros({2, 3, 4, 1}), true),
-                       "[toeplitz_gradients] expected a gradient like x, f32 (2, 3, 4, 5), got f32 (2, 3, 4, 1)",
+                       "[toeplitz_gradients] expected gradient to be an f32 tensor of shape (2, 3, 4, 5), like x, got "
+                       "an f32 tensor of shape (2, 3, 4, 1)",
                        Error);
   CHECK_THROWS_AS((void)toeplitz_gradients(o.x, o.t, raw::convert(o.gradient, DType::f64), true), Error);
   CHECK_THROWS_AS((void)toeplitz_gradients(o.x, o.t, Tensor(), true), Error);

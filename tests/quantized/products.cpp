@@ -362,9 +362,13 @@ TEST_CASE("quantized linear: arguments that don't fit") {
   refused([&] { return quantized_linear(Tensor::zeros({2, 5}, DType::f64), q); }, "f64");
   refused([&] { return quantized_linear(Tensor::zeros({2, 5}, DType::i8), q); }, "i8");
   refused([&] { return quantized_linear(Tensor(), q); }, "undefined");
-  refused([&] { return quantized_linear(x, q, Tensor::zeros({5})); }, "bias f32 (3,)");
-  refused([&] { return quantized_linear(x, q, Tensor::zeros({3}, DType::bf16)); }, "got bf16");
-  refused([&] { return quantized_linear(x, q, {}, {Activation::none, Tensor::zeros({2, 5})}); }, "gate f32 (2, 3)");
+  refused([&] { return quantized_linear(x, q, Tensor::zeros({5})); }, "bias to be an f32 tensor of shape (3,)");
+  refused([&] { return quantized_linear(x, q, Tensor::zeros({3}, DType::bf16)); }, "got a bf16");
+  refused(
+      [&] {
+        return quantized_linear(x, q, {}, {Activation::none, Tensor::zeros({2, 5})});
+      },
+      "gate to be an f32 tensor of shape (2, 3)");
   refused([&] { return quantized_linear(x, q, {}, Epilogue::adding(Tensor::zeros({2, 3}, DType::bf16))); }, "residual");
   refused([&] { return quantized_linear(x, q, {}, static_cast<Activation>(99)); }, "99");
   Tape tape;

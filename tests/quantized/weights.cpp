@@ -133,18 +133,19 @@ TEST_CASE("quantized weight: invalid ones") {
         });
     }
   refused([] { return QuantizedWeight(Tensor::full({1, 1}, 1e300, DType::f64)); }, "infinity");
-  refused([] { return QuantizedWeight(Tensor::zeros({4})); }, "f32 (4,)");
+  refused([] { return QuantizedWeight(Tensor::zeros({4})); }, "an f32 tensor of shape (4,)");
   refused([] { return QuantizedWeight(Tensor::zeros({4, 4}, DType::i64)); }, "i64");
   refused([] { return QuantizedWeight(Tensor()); }, "undefined");
   refused([] { return QuantizedWeight(Tensor::zeros({1, 65537})); }, "65536 columns");
   CHECK(QuantizedWeight(Tensor::zeros({1, 65536})).columns() == 65536);
 
   const Tensor values = Tensor::zeros({2, 3}, DType::i8);
-  refused([&] { return QuantizedWeight(values, Tensor::zeros({3})); }, "scales f32 (2,)");
-  refused([&] { return QuantizedWeight(values, Tensor::zeros({2}, DType::f64)); }, "got f64");
+  refused([&] { return QuantizedWeight(values, Tensor::zeros({3})); }, "scales to be an f32 tensor of shape (2,)");
+  refused([&] { return QuantizedWeight(values, Tensor::zeros({2}, DType::f64)); }, "got an f64");
   refused([&] { return QuantizedWeight(values, Tensor()); }, "undefined");
-  refused([&] { return QuantizedWeight(Tensor::zeros({2, 3}), Tensor::zeros({2})); }, "values i8");
-  refused([&] { return QuantizedWeight(Tensor::zeros({6}, DType::i8), Tensor::zeros({2})); }, "i8 (6,)");
+  refused([&] { return QuantizedWeight(Tensor::zeros({2, 3}), Tensor::zeros({2})); }, "values of dtype i8");
+  refused([&] { return QuantizedWeight(Tensor::zeros({6}, DType::i8), Tensor::zeros({2})); },
+          "an i8 tensor of shape (6,)");
   refused([&] { return QuantizedWeight(Tensor::zeros({1, 65537}, DType::i8), Tensor::zeros({1})); }, "65536 columns");
   for (const float bad : {infinity, -1.0f, std::numeric_limits<float>::quiet_NaN()})
     refused([&] { return QuantizedWeight(values, Tensor::from<float>({1, bad}, {2})); }, "row 1");
@@ -165,8 +166,9 @@ TEST_CASE("quantized embedding: rows of the dequantized weight") {
     CHECK(bytes_of(quantized_embedding(many, q)) == bytes_of(embedding(many, q.dequantized())));
     for (const int64_t bad : {-1, 70})
       CHECK_THROWS_WITH_AS((void)quantized_embedding(Tensor::full({1}, static_cast<double>(bad), DType::i64), q),
-                           doctest::Contains("0 … 69"), Error);
-    CHECK_THROWS_WITH_AS((void)quantized_embedding(Tensor::zeros({1}), q), doctest::Contains("i64 indices"), Error);
+                           doctest::Contains("from 0 to 69"), Error);
+    CHECK_THROWS_WITH_AS((void)quantized_embedding(Tensor::zeros({1}), q), doctest::Contains("indices of dtype i64"),
+                         Error);
   });
 }
 
@@ -234,7 +236,7 @@ TEST_CASE("i8: files keep it, mapped or copied, at any place") {
   for (const char* range : {"[0,3]", "[0,5]"}) {  // the range of four elements
     folder.write("bad", file_of(std::string(R"({"x":{"dtype":"I8","shape":[2,2],"data_offsets":)") + range + "}}",
                                 std::string(range[3] == '3' ? 3 : 5, 'a')));
-    CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "bad"), doctest::Contains("I8 (2, 2)"), Error);
+    CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "bad"), doctest::Contains("dtype I8 and shape (2, 2)"), Error);
   }
 }
 

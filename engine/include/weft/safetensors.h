@@ -41,7 +41,7 @@ class SafetensorsFile {
   /// later changes of the file have no effect.
   explicit SafetensorsFile(const std::string& path, Load how = Load::map);
   /// Checks the bytes of a file that messages call `name`. If they have an owner, Load::map gives views of them.
-  /// Without an owner, the bytes must stay valid until the last handle of the SafetensorsFile goes.
+  /// Without an owner, the bytes must stay valid until the last handle of the SafetensorsFile is destroyed.
   explicit SafetensorsFile(const Bytes& bytes, const std::string& name = "memory");
 
   const std::string& path() const noexcept;                        ///< the path, or the name of bytes in memory

@@ -119,7 +119,8 @@ class Tensor {
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i];
     return t;
   }
-  /// A tensor over elements that belong to `owner`, which is kept until the last handle goes. The tensor is read-only.
+  /// A tensor over elements that belong to `owner`, which is kept alive until the last handle is destroyed. The
+  /// tensor is read-only.
   static Tensor borrow(std::shared_ptr<const void> owner, const void* data, const Shape& shape, DType dtype);
 
   /// False only for a default-constructed Tensor().

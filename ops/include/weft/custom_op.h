@@ -14,7 +14,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// "f32 (2, 3)", for messages.
+/// "an f32 tensor of shape (2, 3)", for messages.
 std::string describe(const Tensor& x);
 
 /// Throws Error("[op] what").
@@ -25,7 +25,7 @@ std::string describe(const Tensor& x);
 template <class F>
 auto with_real(const char* op, DType dtype, F f) {
   if (dtype == DType::f64) return f(static_cast<double*>(nullptr));
-  if (dtype != DType::f32) fail(op, std::string("expected f32 or f64, got ") + dtype_name(dtype));
+  if (dtype != DType::f32) fail(op, std::string("expected dtype f32 or f64, got ") + dtype_name(dtype));
   return f(static_cast<float*>(nullptr));
 }
 /// The same, including bf16.

@@ -89,7 +89,7 @@ Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, c
 Tensor spatial_gate_last(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias);
 
 /// numpy's einsum with its whole syntax. An axis of size 1 broadcasts against n. The operands are real, bf16 or
-/// complex, all of one dtype. With more than two operands, each product of two is rounded to that dtype.
+/// complex, and have the same dtype. With more than two operands, each product of two is rounded to that dtype.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 }  // namespace weft

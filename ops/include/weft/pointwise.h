@@ -8,13 +8,13 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// a + b with numpy's broadcasting. Real or complex, both of one dtype.
+/// a + b with numpy's broadcasting. Both operands are real or complex and have the same dtype.
 Tensor add(const Tensor& a, const Tensor& b);
 /// a - b, with the rules of add.
 Tensor sub(const Tensor& a, const Tensor& b);
 /// a · b, with the rules of add.
 Tensor mul(const Tensor& a, const Tensor& b);
-/// a / b, with the rules of add, but only real.
+/// a / b, with the rules of add, but only for real operands.
 Tensor div(const Tensor& a, const Tensor& b);
 /// add
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
@@ -27,7 +27,7 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 /// factor · x, real or complex.
 Tensor scale(const Tensor& x, double factor);
 
-/// e^x, real. The following functions are also real.
+/// e^x. This function and the following ones take real tensors.
 Tensor exp(const Tensor& x);
 /// The natural logarithm.
 Tensor log(const Tensor& x);
@@ -47,8 +47,8 @@ Tensor imag(const Tensor& x);
 /// Re x - i · Im x of a complex tensor.
 Tensor conj(const Tensor& x);
 
-/// Element i, in row-major order, is 0 if random.uniform(i) < p, else scaled by 1/(1-p); 0 <= p < 1. Backward needs
-/// only the generator.
+/// Sets element i, in row-major order, to 0 if random.uniform(i) < p, and otherwise multiplies it by 1/(1-p).
+/// 0 <= p < 1. Backward needs only the generator.
 Tensor dropout(const Tensor& x, double p, const Random& random);
 
 }  // namespace weft

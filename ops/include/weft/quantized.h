@@ -25,16 +25,16 @@ class QuantizedWeight {
   /// negative.
   QuantizedWeight(const Tensor& values, const Tensor& scales);
 
-  /// The maximum number of columns. Up to it, sums of products are exact in 32 bits.
+  /// The maximum number of columns. Up to this number, sums of products are exact in 32-bit integers.
   static constexpr std::int64_t most_columns = 65536;
 
   std::int64_t rows() const noexcept { return rows_; }        ///< out
   std::int64_t columns() const noexcept { return columns_; }  ///< in
-  /// (out, in), i8. Each call creates it.
+  /// The values, of shape (out, in) and dtype i8. Each call creates a new tensor.
   Tensor values() const;
-  /// (out), f32.
+  /// The scales, of shape (out) and dtype f32.
   const Tensor& scales() const noexcept { return scales_; }
-  /// scale · value, (out, in), f32. Each call creates it.
+  /// scale · value, of shape (out, in) and dtype f32. Each call creates a new tensor.
   Tensor dequantized() const;
   /// The instruction set for which the weight is arranged.
   Isa isa() const noexcept { return isa_; }
@@ -70,7 +70,8 @@ class QuantizedWeight {
 Tensor quantized_linear(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias = {},
                         const Epilogue& epilogue = {});
 
-/// Rows of scale · value by indices (…) i64: (…, in), f32. Error if an index is outside 0 … out-1.
+/// Looks up rows of scale · value. `indices` has shape (…) and dtype i64, the result has shape (…, in) and dtype f32.
+/// Error if an index is outside 0 … out-1.
 Tensor quantized_embedding(const Tensor& indices, const QuantizedWeight& weight);
 
 }  // namespace weft

@@ -10,11 +10,12 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The sum over dims, or over all axes if dims is empty. Real or complex. keepdim keeps the reduced axes with size 1.
+/// The sum of a real or complex x over dims, or over all axes if dims is empty. keepdim keeps the reduced axes with
+/// size 1.
 Tensor sum(const Tensor& x, const std::vector<std::int64_t>& dims = {}, bool keepdim = false);
-/// The mean over dims, with the rules of sum. Real. The mean of no elements is NaN.
+/// The mean of a real x over dims, with the rules of sum. The mean of no elements is NaN.
 Tensor mean(const Tensor& x, const std::vector<std::int64_t>& dims = {}, bool keepdim = false);
-/// The maximum along dim, real. NaN is larger than all numbers. The gradient goes to the first maximum.
+/// The maximum of a real x along dim. NaN is larger than all numbers. The gradient goes to the first maximum.
 Tensor max(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
 /// Layer norm over the last `axes` axes: (x - mean) / √(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
@@ -30,11 +31,13 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, double eps = 1e-8, c
 Tensor softmax(const Tensor& x, std::int64_t dim);
 /// x - ln Σ e^x along dim.
 Tensor log_softmax(const Tensor& x, std::int64_t dim);
-/// logits (…, c), target (…) i64: the mean of -log softmax(logits)[target] over targets that are not ignore_index.
+/// The mean of -log softmax(logits)[target] over the targets that are not ignore_index. logits has shape (…, c), target
+/// has shape (…) and dtype i64.
 /// Error if a target is outside 0 … c-1. NaN if every target is ignored. For bf16 logits the result is f32.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, std::int64_t ignore_index = -100);
 
-/// Rows of weight (v, d), of any real dtype or bf16, by indices (…) i64: (…, d). Error if an index is outside 0 … v-1.
+/// Looks up rows of weight (v, d), which has a real dtype or bf16. `indices` has shape (…) and dtype i64, the result
+/// has shape (…, d). Error if an index is outside 0 … v-1.
 Tensor embedding(const Tensor& indices, const Tensor& weight);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 /// \file
-/// Optimizer update rules: pure functions over flat f32 or f64 tensors of one shape, in place, in one pass. After an
-/// Error nothing has changed. update() runs rules by name. The most common rules also have their own functions.
+/// Optimizer update rules: functions that update flat f32 or f64 tensors of the same shape in place, in one pass. If
+/// they throw an Error, they have changed nothing. update() runs rules by name. The most common rules also have
+/// their own functions.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -43,8 +44,8 @@ struct UpdateStep {
   double grad_scale = 1;                     ///< a factor for grad (gradient clipping)
 };
 
-/// One step of the named rule. All tensors are contiguous and have one shape and dtype. The number of states is the
-/// rule's. Error for an unknown rule and for options outside their ranges.
+/// One step of the named rule. All tensors are contiguous and have the same shape and dtype. `states` has as many
+/// tensors as the rule has states. Error for an unknown rule and for options outside their ranges.
 void update(const std::string& rule, Tensor& p, const Tensor& grad, std::vector<Tensor>& states,
             const UpdateStep& step);
 
@@ -60,7 +61,7 @@ struct AdamOptions {
 
 /// p -= lr · m̂ / (√v̂ + eps), with bias correction of both and weight_decay · p added to the gradient (Kingma and Ba
 /// 2015, arXiv 1412.6980). step counts from 1. m and v are the running moments, initially zero. grad is multiplied by
-/// grad_scale (gradient clipping). All tensors are contiguous and have one shape and dtype.
+/// grad_scale (gradient clipping). All tensors are contiguous and have the same shape and dtype.
 void adam(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step, const AdamOptions& options,
           double grad_scale = 1);
 /// Like adam, but instead p is first scaled by 1 - lr · weight_decay (Loshchilov and Hutter 2019, arXiv 1711.05101).

@@ -19,9 +19,10 @@ struct AdamRule {
   static constexpr const char* name = decoupled ? "adamw" : "adam";
   static constexpr std::size_t states = 2;
   static constexpr double weight_decay = decoupled ? 0.1 : 0, rate = 1;
-  static constexpr RuleOption options[] = {{"beta1", 0.9, 0, 1, "decay of the gradients' mean"},
-                                           {"beta2", decoupled ? 0.99 : 0.999, 0, 1, "decay of their mean square"},
-                                           {"eps", 1e-8, 0, HUGE_VAL, "added to the root of their mean square"}};
+  static constexpr RuleOption options[] = {
+      {"beta1", 0.9, 0, 1, "decay of the gradients' mean"},
+      {"beta2", decoupled ? 0.99 : 0.999, 0, 1, "decay of the gradients' mean square"},
+      {"eps", 1e-8, 0, HUGE_VAL, "added to the root of the gradients' mean square"}};
 
   template <class T>
   using Constants = AdamConstants<T>;

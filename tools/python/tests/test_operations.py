@@ -99,7 +99,7 @@ def test_mistakes_name_what_was_expected():
         weft.fourier_mix([[1.0, 2.0]])
     with pytest.raises(TypeError, match="x: .*got complex64"):
         weft.fourier_mix(np.ones((2, 2), np.complex64))
-    with pytest.raises(weft.Error, match=r"t \(h, 2n-1, d\)"):
+    with pytest.raises(weft.Error, match=r"t of shape \(h, 2n-1, d\)"):
         weft.toeplitz_product(x, t[:, :6])
     with pytest.raises(weft.Error):
         weft.toeplitz_product(x, t.astype(np.float64))
