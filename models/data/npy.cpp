@@ -140,7 +140,7 @@ std::string_view entry_of(std::string_view zip, const std::string& name, const s
     if (data > zip.size() || size > zip.size() - data) throw Error(where + ": the archive is damaged");
     return zip.substr(data, size);
   }
-  throw Error(where + ": expected an array \"" + name + "\", got " + join(names));
+  throw Error(where + ": expected an array \"" + name + "\", got " + (names.empty() ? "none" : join(names)));
 }
 
 Array array_of(std::string_view bytes, const std::string& name, const std::string& where) {

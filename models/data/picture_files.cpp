@@ -36,7 +36,9 @@ const PictureDecoder* decoder_of(std::string_view bytes) {
   return found;
 }
 
-bool is_wav(std::string_view bytes) { return bytes.substr(0, 4) == "RIFF" && bytes.substr(8, 4) == "WAVE"; }
+bool is_wav(std::string_view bytes) {
+  return bytes.size() >= 12 && bytes.substr(0, 4) == "RIFF" && bytes.substr(8, 4) == "WAVE";
+}
 
 const char* const skip_hint = " (--skip-bad-rows skips such files)";
 

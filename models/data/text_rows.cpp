@@ -88,7 +88,7 @@ class NumberRows : public TextRows {
 
 // Pictures or sounds, one in each file.
 std::unique_ptr<TextRows> open_files(const std::vector<fs::path>& files, const std::string& form, bool skip,
-                                     std::int64_t ignored) {
+                                     std::int64_t others) {
   LabelledTexts all;
   std::vector<std::string> used;
   for (const fs::path& file : files) try {
@@ -101,8 +101,8 @@ std::unique_ptr<TextRows> open_files(const std::vector<fs::path>& files, const s
       ++all.skipped;
     }
   all.form = form + finish_numbers(all);
-  if (ignored > 0)
-    all.form += "; " + std::to_string(ignored) + (ignored == 1 ? " other file" : " other files") + " ignored";
+  if (others > 0)
+    all.form += "; " + std::to_string(others) + (others == 1 ? " other file" : " other files") + " ignored";
   return std::make_unique<NumberRows>(std::move(all), std::move(used));
 }
 
@@ -123,9 +123,9 @@ std::vector<fs::path> files_below(const std::string& folder) try {
 // The pictures or sounds of a folder; null if its first row is a text.
 std::unique_ptr<TextRows> open_folder(const std::string& folder, bool skip) {
   std::vector<fs::path> files = files_below(folder);
-  const std::int64_t ignored = remove_other_files(files);
+  const std::int64_t others = remove_other_files(files);
   if (files.empty() || !is_file_of_numbers(bytes_of(files.front().string()).view())) return nullptr;
-  return open_files(files, "a folder, ", skip, ignored);
+  return open_files(files, "a folder, ", skip, others);
 }
 
 std::string ending_of(const std::string& path) {

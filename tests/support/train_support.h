@@ -96,10 +96,9 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   SmallTask small;
   if (task == Task::retrieval) {
     LabelledTexts rows = small_rows();
-    rows.names.clear();
-    for (std::size_t i = 0; i < rows.texts.size(); ++i) {  // equal labels would be no negatives
-      rows.labels[i] = static_cast<std::int64_t>(i);
-      rows.names.push_back(rows.texts[(i + 7) % rows.texts.size()]);
+    for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i) {  // labels of their own: each other pair is a negative
+      rows.labels[static_cast<std::size_t>(i)] = i;
+      if (i >= std::ssize(rows.names)) rows.names.push_back(std::to_string(i + 1));
     }
     small.data = std::make_unique<PairData>(rows, rows, words(rows.texts), sizes.length, sizes.batch);
   } else if (task_source(task) == Source::rows && task != Task::classifier) {

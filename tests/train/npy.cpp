@@ -146,6 +146,8 @@ TEST_CASE("NumPy: damaged and unusable files are refused by name") {
   CHECK(contains(refused(folder / "a.npz"), "expected an array \"y\", got x, z"));
   folder.write("a.npz", npz_of({{"x", good}}, 8));
   CHECK(contains(refused(folder / "a.npz"), "expected numpy.savez, not savez_compressed"));
+  folder.write("a.npz", "PK\x03\x04PK\x05\x06" + std::string(18, '\0'));
+  CHECK(contains(refused(folder / "a.npz"), "expected an array \"x\", got none"));
   const std::string archive = npz_of({{"x", good}, {"y", good}});
   for (std::size_t size = 4; size < archive.size(); size += 7) {
     folder.write("a.npz", archive.substr(0, size));

@@ -192,6 +192,10 @@ TEST_CASE("sound: files that don't fit are refused by name, or skipped") {
   };
   CHECK(contains(with(wav_of({0}, 44100, 16)), "44100 samples a second, expected 8000 like the files before it"));
   CHECK(contains(with("RIFF"), "b/2.wav\": [wav] expected a WAV file"));
+  folder.write("short.wav", "RIFF1");
+  CHECK(TextRows::open(folder / "short.wav") == nullptr);  // a line of text
+  folder.write("e/a/1", "RIFF1");
+  CHECK(read_labelled(folder / "e").content() == RowContent::texts);
   CHECK(contains(with(wav_of({}, 8000, 16)), "the sound has no samples"));
   InputSpec other;
   other.channels = 40;
