@@ -87,9 +87,9 @@ TEST_CASE("own optimizer: names that are taken, and kinds without an update") {
 }
 
 TEST_CASE("own optimizer: ranges have their parameters; a replaced tensor is an error") {
-  std::vector<std::pair<std::string, std::int64_t>> seen;
+  static std::vector<std::pair<std::string, std::int64_t>> seen;  // the optimizer stays registered
   OptimizerKind looks = signs("test's looks");
-  looks.update = [&](ParameterRange& range, const UpdateStep&) {
+  looks.update = [](ParameterRange& range, const UpdateStep&) {
     for (const ParameterSet::Entry& entry : range.entries) {
       seen.emplace_back(entry.name, entry.offset);
       CHECK(entry.offset + entry.numel <= range.values.numel());

@@ -128,8 +128,8 @@ TEST_CASE("ranks: any number of micro-batches on any number of ranks") {
 }
 
 TEST_CASE("ranks: with every optimizer, and without clipping") {
-  for (const OptimizerInfo& optimizer : optimizers())
-    for (const double clip : {0.0, 0.05}) check_same(2, {"tnn", Task::causal_lm, 2, clip, optimizer.name, 5});
+  for (const char* optimizer : {"adamw", "adam", "sgd", "lion"})
+    for (const double clip : {0.0, 0.05}) check_same(2, {"tnn", Task::causal_lm, 2, clip, optimizer, 5});
 }
 
 TEST_CASE("ranks: buckets of a larger model come while backward runs") {
