@@ -32,10 +32,10 @@ Json forecasts(const std::vector<std::string>& targets, std::int64_t horizon, st
   const auto steps = static_cast<std::size_t>(horizon), past = static_cast<std::size_t>(season);
   Json figure{{"kind", "forecasts"}, {"rows", windows.size()},   {"horizon", horizon},
               {"season", season},    {"targets", Json::array()}, {"windows", Json::array()}};
-  const std::size_t history = windows.empty() ? 0 : windows[0].history.size() / targets.size();  // of a target
   for (std::size_t k = 0; k < targets.size(); ++k) {
+    const std::size_t history = windows.empty() ? 0 : windows[0].history[k].size();
     const auto before = [&](const ForecastWindow& window, std::size_t places) {
-      return window.history[(k + 1) * history - places];
+      return window.history[k][history - places];
     };
     Json target{{"name", targets[k]}};
     target["mae"] = mean_errors(windows, k, steps, [&](const ForecastWindow& window, std::size_t step) {
@@ -56,7 +56,7 @@ Json forecasts(const std::vector<std::string>& targets, std::int64_t horizon, st
     for (const std::size_t i : evenly_spaced(windows.size(), each))
       figure["windows"].push_back({{"target", targets[k]},
                                    {"number", i + 1},
-                                   {"history", numbers(part_for(windows[i].history, k, history))},
+                                   {"history", numbers(windows[i].history[k])},
                                    {"actual", numbers(part_for(windows[i].actual, k, steps))},
                                    {"predicted", numbers(part_for(windows[i].predicted, k, steps))}});
   return figure;

@@ -2,19 +2,21 @@
 
 function forecastFigures({targets, windows, horizon, season, rows, of}) {
   const names = [...new Set(windows.map((window) => window.target))];
-  const unread = windows[0].history.length === 0 ? " The model does not read this column, so its history is not drawn." : "";
+  const unread = (name) => (windows.find((window) => window.target === name).history.length === 0 ?
+    " The model does not read this column, so its history is not drawn." :
+    "");
   const shades = [["history", "var(--muted)"], ["what followed", "var(--run2)"], ["forecast", "var(--run1)"]];
   const key = (colour, dashed) => html("span", {class: dashed ? "key dashed" : "key", style: `border-color:${colour}`});
   const drawn = names.map((name) => figure(`Forecasts of ${name}`,
     `Windows of the validation set, evenly spaced, with the forecast of the next ${
       horizon === 1 ? "row" : horizon + " rows"} in the unit of the column. Row 0 is the last one that the model reads.${
-      unread}`,
+      unread(name)}`,
     windows.filter((window) => window.target === name).map((window) => ({
       ...lineChart(() => windowChart(window, shades), {height: 0.6}),
       caption: `window ${format(window.number)} of ${format(rows)}`
     })),
     {legend: legend(shades.map(([label, colour], i) => ({key: key(colour, i === 2), name: label}))), layout: "windows"}));
-  const errors = targets.slice(0, 8).map((target) => {
+  const errors = targets.slice(0, horizon > 1 ? 8 : 0).map((target) => {
     const lines = errorLines(target, season);
     return figure(`Error of each step, ${target.name}`,
       `The mean absolute error over ${rowsShown({rows, of}, "validation windows")}, by the number of rows ahead` +

@@ -38,7 +38,7 @@ function drawAll() {
 
 // Describes a fault of a figure's drawing; empty if there is none.
 function fault({element, boxes}) {
-  if (boxes.length === 0) return element.querySelector("i") === null ? "empty" : "";
+  if (boxes.length === 0) return element.querySelector("i, td, canvas") === null ? "empty" : "";
   for (const box of boxes) {
     const drawing = box.querySelector("svg");
     if (drawing === null || drawing.querySelector(".mark") === null) return "empty";

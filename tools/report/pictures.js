@@ -4,7 +4,7 @@ function pictureFigures({labels, wrong, right, pictures}) {
   const isRight = (each) => each.actual === each.predicted, shown = pictures.filter((each) => !isRight(each)).length;
   const card = (each) => html("li", {class: isRight(each) ? "right" : "wrong"}, pixels(each.picture),
     html("div", {}, isRight(each) ? "✓ " : "✗ ", html("b", {}, labels[each.predicted]), ` ${percent(each.probability)}`),
-    html("div", {class: "muted"}, isRight(each) ? "is the label" : "label: " + labels[each.actual]));
+    html("div", {class: "muted"}, "label: " + labels[each.actual]));
   const mistakes = wrong === 0 ? "None is predicted wrongly." :
     shown < wrong ? `First come the ${shown} of ${format(wrong)} mistakes (red) in which the model is most confident.` :
                     `First come the mistakes (red), the most confident ones before the others.`;

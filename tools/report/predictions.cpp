@@ -125,25 +125,19 @@ Json tag_figures(const weft::Checkpoint& checkpoint, const Validation& validatio
   return Json::array({spans(rows)});
 }
 
-// The columns of the frames that hold the targets; empty unless all of them are read.
-std::vector<std::int64_t> places_in_frames(const weft::ForecastOptions& options) {
-  std::vector<std::int64_t> places;
+// For each target, the last `shown` numbers of its column in row `row` of the frames, if it is one of these.
+std::vector<std::vector<double>> history_of(const std::vector<double>& frames, const weft::Shape& shape,
+                                            std::int64_t row, std::int64_t shown,
+                                            const weft::ForecastOptions& options) {
+  std::vector<std::vector<double>> history;
   for (const std::string& target : options.targets) {
+    history.emplace_back();
     const auto found = std::find(options.frames.begin(), options.frames.end(), target);
-    if (found == options.frames.end()) return {};
-    places.push_back(found - options.frames.begin());
+    if (found == options.frames.end()) continue;
+    for (std::int64_t i = shape[1] - shown; i < shape[1]; ++i)
+      history.back().push_back(
+          frames[static_cast<std::size_t>((row * shape[1] + i) * shape[2] + (found - options.frames.begin()))]);
   }
-  return places;
-}
-
-// The targets' last `shown` numbers of row `row` of the frames, target by target.
-std::vector<double> history_of(const std::vector<double>& frames, const Tensor& shape, std::int64_t row,
-                               std::int64_t shown, const std::vector<std::int64_t>& places) {
-  const std::int64_t n = shape.size(1), channels = shape.size(2);
-  std::vector<double> history;
-  for (const std::int64_t place : places)
-    for (std::int64_t i = n - shown; i < n; ++i)
-      history.push_back(frames[static_cast<std::size_t>((row * n + i) * channels + place)]);
   return history;
 }
 
@@ -154,7 +148,6 @@ std::vector<double> row_of(const std::vector<double>& all, std::int64_t row, std
 Json forecast_figures(const weft::Checkpoint& checkpoint, const Validation& validation, std::int64_t most) {
   const weft::ForecastOptions options = forecast_options(checkpoint, validation.season, 1);
   const std::int64_t outputs = std::ssize(checkpoint.info.labels), horizon = options.horizon;
-  const std::vector<std::int64_t> places = places_in_frames(options);
   Predictions all;
   all.outputs = checkpoint.info.labels.size();
   std::vector<ForecastWindow> windows;
@@ -164,7 +157,7 @@ Json forecast_figures(const weft::Checkpoint& checkpoint, const Validation& vali
     const std::int64_t shown =
         std::min(batch.frames.size(1), std::max({std::int64_t{48}, 4 * horizon, options.season}));
     for (std::int64_t row = 0; row < output.size(0); ++row)
-      windows.push_back({history_of(frames, batch.frames, row, shown, places), row_of(actual, row, outputs),
+      windows.push_back({history_of(frames, batch.frames.shape(), row, shown, options), row_of(actual, row, outputs),
                          row_of(predicted, row, outputs)});
     all.predicted.insert(all.predicted.end(), predicted.begin(), predicted.end());
     all.actual.insert(all.actual.end(), actual.begin(), actual.end());

@@ -57,10 +57,11 @@ struct TaggedRow {
 // predicted span is right if its ends and its type are. Other tags count as spans of one word.
 Json spans(const std::vector<TaggedRow>& rows);
 
-// A window of a forecast: the targets' numbers before it, oldest first (empty if the model doesn't read the targets),
-// and those that follow; target by target.
+// A window of a forecast: for each target the numbers before it, oldest first, none if the model doesn't read the
+// target's column; and the numbers that follow, target by target.
 struct ForecastWindow {
-  std::vector<double> history, actual, predicted;
+  std::vector<std::vector<double>> history;
+  std::vector<double> actual, predicted;
 };
 
 // {"kind": "forecasts", "horizon", "season", "targets": [{"name", "mae", "mae_last", "mae_season"}], "windows":

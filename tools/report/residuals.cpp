@@ -36,7 +36,8 @@ Json histogram(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t cut = values.size() >= many_residuals ? values.size() / 200 : 0;
   const double low = values[cut], high = values[values.size() - 1 - cut];
-  const double bins = std::clamp(std::sqrt(static_cast<double>(values.size())), 5.0, static_cast<double>(most_bins));
+  const double bins =
+      std::clamp(2 * std::sqrt(static_cast<double>(values.size())), 8.0, static_cast<double>(most_bins));
   const double spread = high > low ? high - low : std::max(std::abs(low), 1e-6);
   const double width = round_up(spread / bins), from = std::floor(low / width);
   std::vector<double> counts(static_cast<std::size_t>(std::floor(high / width) - from) + 1);

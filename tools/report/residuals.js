@@ -18,7 +18,7 @@ function residualFigure(target, figureData, alone) {
   const what = alone && name === "value" ? "Predictions and residuals" : `Predictions and residuals of ${name}`;
   const part = actual.length < pairs ? ` ${format(actual.length)} of the ${format(pairs)} pairs are drawn.` : "";
   const outside = histogram.outside > 0 ?
-    ` The histogram leaves out the ${format(histogram.outside)} residuals that are farthest from the others.` :
+    ` The histogram leaves out the farthest residuals, ${format(histogram.outside)} of ${format(pairs)}.` :
     "";
   return figure(what,
     `On ${rowsShown(figureData, figureData.task === "forecast" ? "validation windows" : "validation rows")}, R² is ${
