@@ -34,7 +34,9 @@ TEST_CASE(
   report::Validation validation;
   validation.rows = rows;
   validation.of = 50;
-  const report::Json sample = report::confusion_sample(Classifier(std::move(checkpoint)), validation);
+  const Classifier classifier(std::move(checkpoint));
+  const report::Json sample =
+      report::confusion_sample(classifier, validation, classifier.probabilities(validation.rows.texts));
   CHECK(sample["accuracy"] == 0.8);
   CHECK(sample["rows"] == 50);
   CHECK(sample["labels"].dump() == R"(["red","green","blue"])");

@@ -70,6 +70,7 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CAPTURE(described["notes"].dump());
     CHECK(described["notes"].empty());
     CHECK(described["sample"].is_null());
+    CHECK(described["predictions"].size() == 1);
     const std::string small_run = folder / "int8";
     CHECK(weft("quantize " + run + " --to int8 --out " + small_run + " --data " + rows).code == 0);
     CHECK(weft("predict " + small_run + " " + (folder / "texts")).out.rfind(c.answer.substr(0, 2), 0) == 0);

@@ -93,7 +93,7 @@ function nearest(list, x) {
   return low > 0 && x - list[low - 1] <= list[low] - x ? low - 1 : low;
 }
 
-// Lines over x. `chart` is called for each drawing: () -> {x: {label}, y: {label, log, zero, highest, most, show},
+// Lines over x. `chart` is called for each drawing: () -> {x: {label, range}, y: {label, range, log, zero, highest, most, show},
 // series: [{name, colour, dash, width, opacity, dots, key, xs, ys, band: [low, high]}]}. Null values are gaps.
 function lineChart(chart, {height = 0.5} = {}) {
   return {draw: (width) => drawLines(chart(), width, Math.round(Math.min(380, Math.max(210, width * height))))};
@@ -102,8 +102,8 @@ function lineChart(chart, {height = 0.5} = {}) {
 function drawLines({x, y, series}, width, height) {
   const values = series.map((each) => each.ys.map((v) => (y.log && !(v > 0) ? null : v)));
   const bands = series.flatMap((each) => each.band ?? []);
-  const up = scale(shownRange(extent(...values, ...bands) ?? [1, 1], y, height / 55), y.log === true);
-  const across = scale(fromZero(extent(...series.map((each) => each.xs)) ?? [0, 1]), false);
+  const up = scale(shownRange(y.range ?? extent(...values, ...bands) ?? [1, 1], y, height / 55), y.log === true);
+  const across = scale(x.range ?? fromZero(extent(...series.map((each) => each.xs)) ?? [0, 1]), false);
   const yTicks = up.ticks(Math.max(3, height / 55)), showY = y.show ?? format;
   const left = 12 + 7.2 * Math.max(1, ...yTicks.map((tick) => showY(tick).length)), top = 24;
   const box = {left, top, right: width - 14, bottom: height - 42, width, height};

@@ -7,7 +7,9 @@ function runSection(run, index, alone) {
       `The checkpoint after step ${format(run.checkpoint.step)}${
         run.metrics.best !== null && run.metrics.best.step === run.checkpoint.step ? ", the best of the run" : ""}.`);
   const parts =
-    [sampleBlock(run), ...learnedBlock(run.learned), ...learnedBlock(run.mixing)].filter((part) => part !== null);
+    [
+      sampleBlock(run), ...predictionBlock(run.predictions), ...learnedBlock(run.learned), ...learnedBlock(run.mixing)
+    ].filter((part) => part !== null);
   if (parts.length === 0 && run.notes.length === 0) return null;
   return html("section", {}, html("h2", {}, alone ? "The model" : runKey(index), alone ? "" : " " + run.name), from,
     ...run.notes.map((text) => html("p", {class: "note"}, text + ".")), ...parts);
@@ -36,7 +38,7 @@ function drawAll() {
 
 // Describes a fault of a figure's drawing; empty if there is none.
 function fault({element, boxes}) {
-  if (boxes.length === 0) return element.querySelector("i") === null ? "empty" : "";
+  if (boxes.length === 0) return element.querySelector("i, td, canvas") === null ? "empty" : "";
   for (const box of boxes) {
     const drawing = box.querySelector("svg");
     if (drawing === null || drawing.querySelector(".mark") === null) return "empty";

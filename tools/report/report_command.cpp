@@ -90,7 +90,7 @@ Command report_command(CLI::App& weft, weft::Ranks*) {
   add_text(*command, "--title", "TEXT", o->title, "Title of the page (default: the runs' names)");
   add_number(*command, "--tokens", o->run.sample.tokens, {1}, "Number of symbols in a language model's sample");
   add_number(*command, "--seed", o->run.sample.seed, {0}, "Seed of the sample");
-  add_number(*command, "--rows", o->run.sample.rows, {1}, "Maximum number of validation rows to run a classifier on");
+  add_number(*command, "--rows", o->run.sample.rows, {1}, "Maximum number of validation rows to predict");
   command->add_flag("--curves-only", o->run.curves_only, "Load no model, and show no samples and weights");
   command->add_flag("--overwrite", o->overwrite, "Replace the file, even if the file is not a report");
   add_threads(*command);

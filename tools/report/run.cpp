@@ -13,6 +13,7 @@
 #include "console/json_file.h"
 #include "report/learned.h"
 #include "report/metrics.h"
+#include "report/predictions.h"
 #include "train/train_options.h"
 
 namespace report {
@@ -80,12 +81,17 @@ void add_model(Json& described, const json& run, const std::string& folder, weft
   if (validation && validation->changed)
     notes.push_back(
         "The data file has changed since the run began: the run was trained on rows that may differ from those shown");
+  std::vector<std::vector<double>> probabilities;  // of a classifier
   described["sample"] = attempt(notes, "No sample", [&] {
     if (model.task() == weft::Task::causal_lm) return text_sample(checkpoint, options);
     if (!validation) return Json();
-    if (classifier) return confusion_sample(*classifier, *validation);
+    if (classifier) probabilities = classifier->probabilities(validation->rows.texts);
+    if (classifier) return confusion_sample(*classifier, *validation, probabilities);
     return model.task() == weft::Task::masked_lm ? masked_sample(checkpoint, *validation) : Json();
   });
+  if (validation && !(classifier && probabilities.empty()))
+    described["predictions"] = attempt(
+        notes, "No predictions", [&] { return prediction_figures(checkpoint, *validation, options, probabilities); });
   described["learned"] =
       attempt(notes, "No weights", [&] { return learned_weights(model, sequence_length(checkpoint)); });
   if (validation)
@@ -134,7 +140,7 @@ Json read_run(const std::string& folder, const std::string& name, const RunOptio
   described["metrics"] =
       read_metrics(weft::metrics_path(folder), best_by.is_string() ? metric_of(best_by.get<std::string>()) : "loss");
   described["notes"] = Json::array();
-  for (const char* part : {"checkpoint", "sample", "learned", "mixing"}) described[part] = nullptr;
+  for (const char* part : {"checkpoint", "sample", "predictions", "learned", "mixing"}) described[part] = nullptr;
   if (options.curves_only) return described;
   (void)attempt(described["notes"], "No model", [&] {
     weft::Checkpoint checkpoint = weft::load_checkpoint(weft::checkpoint_folder(folder), weft::Purpose::inference);

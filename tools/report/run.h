@@ -19,8 +19,8 @@ void check_run(const std::string& folder);
 nlohmann::json read_description(const std::string& folder);
 
 // {"name", "folder", "arch", "task", "steps", "settings": {"section: name": text}, "metrics", "notes": [text]} and, for
-// its best checkpoint (or the last one if there is no best), "checkpoint", "sample", "learned", "mixing". These are
-// null where there is nothing to show, and a note says why. Error, naming file and line, if run.json or metrics.jsonl
+// its best checkpoint (or the last one if there is no best), "checkpoint", "sample", "predictions", "learned", "mixing". These
+// are null where there is nothing to show, and a note says why. Error, naming file and line, if run.json or metrics.jsonl
 // is damaged.
 Json read_run(const std::string& folder, const std::string& name, const RunOptions& options);
 

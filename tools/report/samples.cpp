@@ -13,7 +13,8 @@ namespace {
 
 // Longest text of an example, in bytes; maximum number of examples, in all and for each pair of labels.
 constexpr std::size_t longest_text = 400, most_examples = 300, most_of_pair = 3;
-constexpr std::int64_t windows = 3;  // windows of masked text to show
+constexpr std::int64_t windows = 3;        // windows of masked text to show
+constexpr std::int64_t longest_side = 64;  // pixels
 
 struct Example {
   std::int64_t actual, predicted;
@@ -35,10 +36,7 @@ Json content(const weft::LabelledTexts& rows, std::size_t row) {
   const std::string& text = rows.texts[row];
   if (rows.content() == weft::RowContent::texts) return beginning(text);
   if (rows.content() != weft::RowContent::pictures) return "row " + std::to_string(row + 1);
-  return {{"height", rows.picture.height},
-          {"width", rows.picture.width},
-          {"channels", rows.picture.channels},
-          {"pixels", base64({text.begin(), text.end()})}};
+  return drawn_picture(rows, row);
 }
 
 // The examples with the highest probability, but only a few for each pair of labels.
@@ -122,9 +120,9 @@ Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validat
   return sample;
 }
 
-Json confusion_sample(const weft::Classifier& classifier, const Validation& validation) {
+Json confusion_sample(const weft::Classifier& classifier, const Validation& validation,
+                      const std::vector<std::vector<double>>& p) {
   const weft::LabelledTexts& rows = validation.rows;
-  const std::vector<std::vector<double>> p = classifier.probabilities(rows.texts);
   weft::Confusion confusion(std::ssize(classifier.labels()));
   std::vector<Example> wrong;
   for (std::size_t row = 0; row < p.size(); ++row) {
@@ -149,6 +147,26 @@ Json confusion_sample(const weft::Classifier& classifier, const Validation& vali
           {"rows", confusion.rows()},
           {"of", validation.of},
           {"examples", chosen(wrong, rows)}};
+}
+
+Json drawn_picture(const weft::LabelledTexts& rows, std::size_t row) {
+  const auto [height, width, channels] = rows.picture;
+  const std::int64_t block = (std::max(height, width) + longest_side - 1) / longest_side;
+  std::vector<std::uint8_t> pixels;
+  for (std::int64_t top = 0; top < height; top += block)
+    for (std::int64_t left = 0; left < width; left += block)
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
+        std::int64_t sum = 0, count = 0;
+        for (std::int64_t y = top; y < std::min(top + block, height); ++y)
+          for (std::int64_t x = left; x < std::min(left + block, width); ++x, ++count)
+            sum += static_cast<unsigned char>(
+                rows.texts[row][static_cast<std::size_t>((y * width + x) * channels + channel)]);
+        pixels.push_back(static_cast<std::uint8_t>((sum + count / 2) / count));
+      }
+  return {{"height", (height + block - 1) / block},
+          {"width", (width + block - 1) / block},
+          {"channels", channels},
+          {"pixels", base64(pixels)}};
 }
 
 }  // namespace report

@@ -34,9 +34,6 @@ function maskedSample(sample) {
 }
 
 function confusionSample(sample) {
-  const part = sample.rows < sample.of ?
-    `${format(sample.rows)} of the ${format(sample.of)} validation rows, evenly spaced` :
-    `${format(sample.rows)} validation rows`;
   const list = html("ul", {class: "examples"}), heading = html("h3", {});
   const show = (pair) => {
     const chosen =
@@ -48,6 +45,8 @@ function confusionSample(sample) {
         html("div", {class: "muted"}, "label ", html("b", {}, sample.labels[each.actual]), ", predicted as ",
           html("b", {}, sample.labels[each.predicted]), ` with ${percent(each.probability)}`),
         each.picture ? pixels(each.picture) : each.text)));
+    // "Pictures and predictions" shows the most confident errors.
+    heading.hidden = list.hidden = pair === null && sample.examples.some((each) => each.picture);
     if (chosen.length === 0)
       list.append(
         html("li", {class: "muted"},
@@ -56,7 +55,7 @@ function confusionSample(sample) {
   show(null);
   const plot = confusionPlot(sample, show);
   const chart = figure("Confusion matrix",
-    `The number of rows with each label (row) for which each label (column) was predicted, over ${part}: ${
+    `The number of rows with each label (row) for which each label (column) was predicted, over ${rowsShown(sample)}: ${
       percent(sample.accuracy)} are right. Colors show shares of a row. A click on a cell shows its examples.`,
     [plot], {legend: rampLegend(["page", "amount"], ["0 % of the label", "100 %"])});
   return html("div", {}, html("div", {class: sample.labels.length <= 12 ? "pair" : ""}, chart, scoreTable(sample)),

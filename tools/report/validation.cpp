@@ -63,29 +63,34 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
     const weft::ForecastOptions of_model = forecast_options(checkpoint, options.season, 32);
     validation.data = measured_series(checkpoint, read_series(options), of_model, weft::text_split(options.split));
     validation.changed = has_changed(*validation.data, run);
+    validation.season = options.season;
+    const std::int64_t last = validation.data->validation_batches() - 1;
+    validation.of = last * validation.data->batch() + validation.data->validation(last).predicted;
     return validation;
   }
+  const std::int64_t batch = task == weft::Task::tagging ? 1 : 32;
   const DividedRows rows = divided_rows(options, task, checkpoint.info.labels);
-  const auto data_of = [&](const weft::LabelledTexts& learned,
-                           const weft::LabelledTexts& measured) -> std::unique_ptr<weft::Data> {
+  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured,
+                           const weft::LearningOptions& learning) -> std::unique_ptr<weft::Data> {
     const weft::InputSpec input = checkpoint.model->input();
     const weft::TargetKind kind{task, checkpoint.info.labels, checkpoint.model->output()};
     if (input.defined())
-      return weft::frame_data(learned, measured, kind, input, sequence_length(checkpoint), 32,
-                              {options.flips, options.shift.value_or(0)});
+      return weft::frame_data(learned, measured, kind, input, sequence_length(checkpoint), batch,
+                              {options.flips, options.shift.value_or(0)}, learning);
     if (task == weft::Task::retrieval)
       return std::make_unique<weft::PairData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint), 32);
     if (task != weft::Task::classifier)
-      return weft::target_data(learned, measured, kind, checkpoint.tokenizer, sequence_length(checkpoint), 32);
+      return weft::target_data(learned, measured, kind, checkpoint.tokenizer, sequence_length(checkpoint), batch,
+                               learning);
     const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
     return std::make_unique<weft::ClassifierData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint),
-                                                  32, padding, options.word_dropout);
+                                                  32, padding, options.word_dropout, learning);
   };
   Validation validation;
-  validation.changed = has_changed(*data_of(rows.training, rows.validation), run);
+  validation.changed = has_changed(*data_of(rows.training, rows.validation, options.learning()), run);
   validation.of = static_cast<std::int64_t>(rows.validation.texts.size());
   validation.rows = spread(rows.validation, most);
-  validation.data = data_of({}, validation.rows);
+  validation.data = data_of({}, validation.rows, {});
   return validation;
 }
 
