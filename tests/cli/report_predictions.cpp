@@ -20,9 +20,9 @@ std::string fields(const Json& object, const std::vector<std::string>& names) {
 }  // namespace
 
 TEST_CASE("report of labels: precision, recall and average precision, with equal scores together") {
-  // Of a, rows 0 and 2; of b, row 1, which has the same score as row 0; of c, none.
+  // Of a, rows 0 and 2; of b, row 0, which has the same score as row 1; of c, none.
   const report::Predictions rows{
-      3, {0.9, 0.6, 0.05, 0.8, 0.6, 0.05, 0.4, 0.2, 0.05, 0.1, 0.3, 0.05}, {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0}};
+      3, {0.9, 0.6, 0.05, 0.8, 0.6, 0.05, 0.4, 0.2, 0.05, 0.1, 0.3, 0.05}, {1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}};
   const Json figure = report::precision_recall({"a", "b", "c"}, rows);
   const std::vector<std::string> scores{"actual", "predicted", "precision", "recall", "f1", "average_precision"};
   CHECK(figure["rows"] == 4);

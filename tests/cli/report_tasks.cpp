@@ -175,12 +175,14 @@ TEST_CASE("report of pictures: the pictures are the file's, and as many are righ
   const TemporaryFolder folder;
   const std::string pictures = write_pictures(folder, "train", 0, 60),
                     measured = write_pictures(folder, "other", 60, 30);
-  const Described run(folder, "--steps 6 --patch 2 --data " + pictures + " --validation " + measured);
+  const Described run(folder, "--steps 80 --patch 2 --data " + pictures + " --validation " + measured);
   CHECK(run.figure(0)["kind"] == "precision_recall");
   CHECK(run.figure(0)["micro"]["actual"] == 30);
   const Json& grid = run.figure(1);
   CHECK(grid["kind"] == "pictures");
   CHECK(grid["right"].get<double>() / 30 == run.metric("accuracy"));
+  CHECK(grid["right"].get<int>() > 20);  // predicting one label is right for 10
+  CHECK(run.figure(0)["mean_average_precision"].get<double>() > 0.7);
   CHECK(grid["right"].get<int>() + grid["wrong"].get<int>() == 30);
   for (const Json& each : grid["pictures"]) {
     int found = -1;

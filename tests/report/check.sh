@@ -22,6 +22,31 @@ train --arch tnn --task masked-lm --text text --steps 8 --set use_decay=false --
 train --arch fnet --csv rows.csv --steps 8 --out fnet
 train --arch fnet --task masked-lm --text text --steps 1 --out "$long"
 train --arch gmlp --csv rows.csv --steps 12 --out classifier
+words=(red "<b>" green blue "&")
+labeled() {  # labeled TASK: rows of three words
+  echo text,label
+  for i in {1..80}; do
+    case $1 in
+      multilabel) label=$([ $((i % 3)) = 0 ] && echo "odd|<i>" || echo odd) ;;
+      regression) label="$((i % 7)) 0.$((i % 5))" ;;
+      tagging) label="O $([ $((i % 2)) = 0 ] && echo "B-<i> I-<i>" || echo "O B-X")" ;;
+    esac
+    echo "${words[i % 5]} ${words[i % 4]} ${words[i % 3]},$label"
+  done
+}
+for task in multilabel regression tagging; do
+  labeled $task >$task.csv
+  train --arch gmlp --task $task --data $task.csv --steps 8 --out $task
+done
+{ echo "a<b>,b"; for i in {1..300}; do echo "$((i % 12)),$((i * 37 % 11))"; done; } >series.csv
+train --arch gmlp --data series.csv --frames "a<b>,b" --target "a<b>" --horizon 4 --season 12 --steps 8 --out forecast
+{
+  printf '\0\0\10\3\0\0\0\120\0\0\0\4\0\0\0\4'
+  for i in {1..80}; do for k in {1..16}; do printf "\\$(printf %o $((i * k % 200)))"; done; done
+} >p-images-idx3-ubyte
+{ printf '\0\0\10\1\0\0\0\120'; for i in {1..80}; do printf "\\$((i % 4))"; done; } >p-labels-idx1-ubyte
+"$weft" train --arch gmlp --layers 2 --d-model 16 --data p-images-idx3-ubyte --patch 2 --steps 8 --eval-every 4 --threads 1 \
+  --out pictures >log 2>&1 || { cat log >&2; exit 1; }
 cp -r gmlp nan && sed -i 's/"loss":[^,]*/"loss":null/' nan/metrics.jsonl
 mkdir new && cp gmlp/run.json new
 mkdir huge && cp gmlp/run.json huge
@@ -50,15 +75,20 @@ report() {
 }
 
 report gmlp 6 gmlp               # loss, learning rate, gradient norm, throughput; matrices, distances
-report classifier 9 classifier   # and accuracy, macro F1, confusion
-report fnet 10 fnet              # and shares, frequencies, influence
+report classifier 10 classifier  # and accuracy, macro F1, confusion, precision and recall
+report fnet 11 fnet              # and shares, frequencies, influence
+report multilabel 11 multilabel  # 7 curves; precision and recall, scores of the labels; matrices, distances
+report regression 11 regression  # 6 curves; a table, residuals of 2 targets; matrices, distances
+report tagging 10 tagging        # 7 curves; scores of the spans; matrices, distances
+report forecast 13 forecast      # 8 curves; windows, errors of the steps, residuals; matrices, distances
+report pictures 11 pictures      # 6 curves; confusion, precision and recall, pictures; matrices, distances
 report masked 6 masked
 report one-step 7 "$long"
 report nan 6 nan
 report new 0 new
 report huge 1 huge
-report three 14 gmlp tnn* fnet
-report eight 24 gmlp tnn* masked fnet "$long" classifier nan new
+report three 15 gmlp tnn* fnet
+report eight 26 gmlp tnn* masked fnet "$long" classifier nan new
 
 header() { grep -o '<th scope="col"[^>]*>[^<]*' "$1.dom" | sed 's/.*>//'; }
 [ "$(header gmlp | grep -c 'perplexity there\|bits per byte there')" = 2 ] || fail "no perplexity of a language model"

@@ -1,7 +1,9 @@
 // Forecasts: some windows, and the error of each step.
 
 function forecastFigures({targets, windows, horizon, season, rows, of}) {
-  const names = [...new Set(windows.map((window) => window.target))];
+  // A single number without a history is no figure.
+  const clear = windows.filter((window) => window.history.length > 0 || horizon > 1);
+  const names = [...new Set(clear.map((window) => window.target))];
   const unread = (name) => (windows.find((window) => window.target === name).history.length === 0 ?
     " The model does not read this column, so its history is not drawn." :
     "");

@@ -18,8 +18,8 @@ function precisionRecallFigures(figureData) {
   }));
   const entries = series.map((each, i) => html("li", {},
     html("span", {class: each.key, style: `border-color:${each.colour}`}), runName(each.name),
-    html("span", {class: "muted"}, `average precision ${format3(scores(curves[i]).average_precision)}, ${
-      format(scores(curves[i]).actual)} ${i === 0 ? "labels of rows" : "rows"}`)));
+    html("span", {class: "muted"}, `average precision ${format3(scores(curves[i]).average_precision)}${
+      i === 0 ? "" : `, ${format(scores(curves[i]).actual)} rows`}`)));
   const occurring = labels.filter((label) => label.actual > 0).length, drawn = curves.length - 1;
   const which = drawn < occurring ? ` The curves are those of the ${drawn} labels with the fewest rows, of ${occurring}.` : "";
   const found = [figure("Precision and recall",

@@ -6,7 +6,7 @@
 namespace report {
 namespace {
 
-constexpr std::size_t most_points = 1000, most_bins = 40, most_drawn_targets = 8;
+constexpr std::size_t most_pairs = 1000, most_bins = 40, most_drawn_targets = 8;
 constexpr std::size_t many_residuals = 200;  // from here on, a histogram leaves out the farthest percent
 
 // 1 - Σ (y - ŷ)² / Σ (y - mean of y)² of an output, as the metric R2: if all y are equal, 1 for exact predictions and 0
@@ -77,7 +77,7 @@ Json residuals(const std::vector<PredictedTarget>& targets, const Predictions& r
     if (figure["targets"].size() < most_drawn_targets) {
       drawn["pairs"] = errors.size();
       drawn["actual"] = drawn["predicted"] = Json::array();
-      for (const std::size_t i : evenly_spaced(errors.size(), most_points)) {
+      for (const std::size_t i : evenly_spaced(errors.size(), most_pairs)) {
         drawn["actual"].push_back(number(actual[i]));
         drawn["predicted"].push_back(number(predicted[i]));
       }
