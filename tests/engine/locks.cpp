@@ -86,7 +86,7 @@ TEST_CASE("locks: a copied folder whose .lock is a link, a pipe or another file'
   CHECK(folder.read("precious") == precious);
   CHECK_FALSE(std::filesystem::exists(folder / "run/missing"));
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  refused("something else");
+  refused("another kind of file");
   for (const std::string& text : {precious, "process " + precious}) {
     folder.write("precious", text);
     std::filesystem::create_hard_link(folder / "precious", path);
