@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "machine/arguments.h"
 #include "machine/isa_cap.h"
 #include "machine/machine.h"
 #include "machine/timing.h"
@@ -58,13 +59,7 @@ int run(int argc, char** argv) {
       "same run that reads as many bytes with the same threads.\n"
       "Example:\n"
       "  weft-nearest-bench --vectors 1000000 --dimensions 128 --isa avx2");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw Error(std::string(error.what()) + " (see --help)");
-  }
+  if (const auto code = parse(app, argc, argv)) return *code;
   cap_isa(o.isa, argv);
   Context::current().set_threads(o.threads);
   std::printf("%s, %s, %d threads\n", cpu_name().c_str(), isa_name(Context::current().isa()), o.threads);
@@ -75,7 +70,11 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace weft::bench
 
-int main(int argc, char** argv) try { return weft::bench::run(argc, argv); } catch (const std::exception& error) {
-  std::fprintf(stderr, "weft-nearest-bench: %s\n", error.what());
-  return 1;
+int main(int argc, char** argv) {
+  try {
+    return weft::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "weft-nearest-bench: %s\n", error.what());
+    return 2;
+  }
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/arguments.h"
 #include "machine/isa_cap.h"
 #include "machine/machine.h"
 #include "machine/sampled.h"
@@ -272,13 +273,7 @@ int run(int argc, char** argv) {
   CLI::App app("Times single tokens of a gMLP or TNN language model.", "weft-decode-bench");
   Options o;
   add_options(app, o);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw Error(std::string(error.what()) + " (see --help)");
-  }
+  if (const auto code = parse(app, argc, argv)) return *code;
   cap_isa(o.isa, argv);
   Context::current().set_threads(o.threads);
   const json result = report(o);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "machine/arguments.h"
 #include "machine/isa_cap.h"
 #include "steps/step.h"
 #include "weft/context.h"
@@ -139,13 +140,7 @@ int run(int argc, char** argv) {
   Options o;
   add_options(app, o);
   const SizeFlags flags(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    throw Error(std::string(error.what()) + " (see --help)");
-  }
+  if (const auto code = parse(app, argc, argv)) return *code;
   cap_isa(o.isa, argv);
   StepSizes sizes = flags.sizes(o.model);
   sizes.int8 = o.precision == "int8";

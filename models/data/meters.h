@@ -18,17 +18,4 @@ std::unique_ptr<Meter> multilabel_meter(std::int64_t labels);
 // tags are O, B-NAME and I-NAME.
 std::unique_ptr<Meter> tagging_meter(const std::vector<std::string>& tags);
 
-// A named part of a row of tags: [begin, end).
-struct Span {
-  std::int64_t begin, end;
-  std::string type;
-  bool operator==(const Span& other) const { return begin == other.begin && end == other.end && type == other.type; }
-};
-
-// Whether all tags are O, B-NAME or I-NAME.
-bool are_spans(const std::vector<std::string>& tags);
-// The spans of a row, as conlleval finds them (CoNLL-2000): one begins at a B-, at an I- that follows O or another
-// name, and ends before the next tag that isn't an I- of its name.
-std::vector<Span> spans_of(const std::vector<std::string>& row);
-
 }  // namespace weft::detail

@@ -12,14 +12,18 @@
 namespace weft::test {
 namespace {
 
+// Rows in a folder, and the command that trains on them.
+struct Rows {
+  Rows() { folder.write("rows.csv", small_csv()); }
+  TemporaryFolder folder;
+  std::string train = "train --arch gmlp --data " + (folder / "rows.csv") + sizes + "--min-count 1 --threads 1 ";
+};
+
 NamedParameters parameters_of(const std::string& folder) { return load_checkpoint(folder).model->parameters(); }
 
 }  // namespace
 
-TEST_CASE("weft train --ema: checkpoints hold the average, and a resumed run the same bits") {
-  const TemporaryFolder folder;
-  folder.write("rows.csv", small_csv());
-  const std::string train = "train --arch gmlp --data " + (folder / "rows.csv") + sizes + "--min-count 1 --threads 1 ";
+TEST_CASE_FIXTURE(Rows, "weft train --ema: checkpoints hold the average, and a resumed run the same bits") {
   CHECK(weft(train + "--steps 8 --ema 0.5 --out " + (folder / "whole")).code == 0);
   CHECK(weft(train + "--steps 8 --out " + (folder / "plain")).code == 0);
   const auto run = nlohmann::json::parse(folder.read("whole/run.json"));
@@ -35,10 +39,7 @@ TEST_CASE("weft train --ema: checkpoints hold the average, and a resumed run the
   CHECK(fails_with(weft(train + "--ema 1 --steps 2 --out " + (folder / "bad")), 2, "--ema"));
 }
 
-TEST_CASE("weft train --rates: parameters of rate 0 stay as they are") {
-  const TemporaryFolder folder;
-  folder.write("rows.csv", small_csv());
-  const std::string train = "train --arch gmlp --data " + (folder / "rows.csv") + sizes + "--min-count 1 --threads 1 ";
+TEST_CASE_FIXTURE(Rows, "weft train --rates: parameters of rate 0 stay as they are") {
   CHECK(weft(train + "--steps 1 --lr 1e-30 --out " + (folder / "start")).code == 0);
   CHECK(weft(train + "--steps 4 --rates embedding=0,blocks.0.sgu=2 --out " + (folder / "run")).code == 0);
   CHECK(nlohmann::json::parse(folder.read("run/run.json")).at("training").at("rates") == "embedding=0,blocks.0.sgu=2");

@@ -39,6 +39,17 @@ std::string table_for(const std::string& task) {
   return csv;
 }
 
+// A task's rows, which are also its validation set.
+struct Rows {
+  explicit Rows(const std::string& task) {
+    folder.write("rows.csv", table_for(task));
+    const std::string file = folder / "rows.csv";
+    options = "--task " + task + " --data " + file + " --validation " + file;
+  }
+  TemporaryFolder folder;
+  std::string options;
+};
+
 struct Described {
   // The report of a small run with these options.
   explicit Described(const TemporaryFolder& folder, const std::string& options, const report::RunOptions& of = {}) {
@@ -67,10 +78,8 @@ double mean_of(const Json& list, const std::string& field) {
 }  // namespace
 
 TEST_CASE("report of a multilabel run: its figures have the run's micro F1 and average precision") {
-  const TemporaryFolder folder;
-  folder.write("rows.csv", table_for("multilabel"));
-  const std::string rows = folder / "rows.csv";
-  const Described run(folder, "--task multilabel --seq-len 8 --data " + rows + " --validation " + rows);
+  const Rows rows("multilabel");
+  const Described run(rows.folder, rows.options + " --seq-len 8");
   const Json& figure = run.figure(0);
   CHECK(figure["kind"] == "precision_recall");
   CHECK(figure["rows"] == 90);
@@ -89,10 +98,9 @@ TEST_CASE("report of a multilabel run: its figures have the run's micro F1 and a
 }
 
 TEST_CASE("report of a regression: its figures have the run's MAE and R2, also with Huber's loss") {
-  const TemporaryFolder folder;
-  folder.write("rows.csv", table_for("regression"));
-  const std::string rows = folder / "rows.csv", options = "--task regression --seq-len 8 --huber 1 --data " + rows;
-  const Described run(folder, options + " --validation " + rows);
+  const Rows rows("regression");
+  const std::string options = rows.options + " --seq-len 8 --huber 1";
+  const Described run(rows.folder, options);
   const Json& targets = run.figure(0)["targets"];
   CHECK(run.figure(0)["kind"] == "residuals");
   CHECK(targets.size() == 2);
@@ -109,16 +117,14 @@ TEST_CASE("report of a regression: its figures have the run's MAE and R2, also w
   CHECK(sum == wanted);
   report::RunOptions few;
   few.sample.rows = 30;
-  const Described some(folder, options + " --validation " + rows, few);
+  const Described some(rows.folder, options, few);
   CHECK(some.figure(0)["rows"] == 30);
   CHECK(some.figure(0)["of"] == 90);
 }
 
 TEST_CASE("report of a tagger: spans have the run's span F1, and belong to their sentences") {
-  const TemporaryFolder folder;
-  folder.write("rows.csv", table_for("tagging"));
-  const std::string rows = folder / "rows.csv";
-  const Described run(folder, "--task tagging --seq-len 6 --data " + rows + " --validation " + rows);
+  const Rows rows("tagging");
+  const Described run(rows.folder, rows.options + " --seq-len 6");
   const Json& figure = run.figure(0);
   CHECK(figure["kind"] == "spans");
   CHECK(figure["rows"] == 90);

@@ -1,6 +1,7 @@
 // Texts as tensors; the tokenizer of models without one.
 #include <doctest/doctest.h>
 
+#include "framing_tokenizer.h"
 #include "train_support.h"
 #include "weft/encoded_text.h"
 
@@ -8,21 +9,6 @@ namespace weft::test {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-
-// A tokenizer of characters with these special symbols.
-class Framing : public Tokenizer {
- public:
-  explicit Framing(SpecialIds special) : special_(special) {}
-  const char* kind() const noexcept override { return "framing"; }
-  std::int64_t size() const noexcept override { return 256; }
-  SpecialIds special() const noexcept override { return special_; }
-  Ids encode(std::string_view text, const TextPlace&) const override { return Ids(text.begin(), text.end()); }
-  std::string decode(std::int64_t id) const override { return std::string(1, static_cast<char>(id)); }
-  std::string to_json() const override { return "{}"; }
-
- private:
-  SpecialIds special_;
-};
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "data/meters.h"
 #include "op_table.h"
 #include "train_support.h"
+#include "weft/spans.h"
 
 namespace weft::test {
 namespace {
@@ -119,8 +120,6 @@ TEST_CASE("multilabel metrics: as scikit-learn's f1_score and average_precision_
 }
 
 TEST_CASE("tagging metrics: spans as conlleval finds them") {
-  using detail::Span;
-  using detail::spans_of;
   CHECK(spans_of({"O", "B-x", "I-x", "O", "I-y", "I-y", "B-y", "I-x", "O"}) ==
         std::vector<Span>{{1, 3, "x"}, {4, 6, "y"}, {6, 7, "y"}, {7, 8, "x"}});
   CHECK(spans_of({}).empty());

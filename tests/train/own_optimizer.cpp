@@ -1,11 +1,14 @@
 // Optimizers and schedules of a program's own.
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "contains.h"
 #include "same_parameters.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/ops.h"
+#include "weft/safetensors.h"
 #include "weft/trainer.h"
 
 namespace weft::test {
@@ -84,6 +87,23 @@ TEST_CASE("own optimizer: names that are taken, and kinds without an update") {
   CHECK_THROWS_WITH_AS(register_optimizer(outside), doctest::Contains("expected scale of 0.0 or more"), Error);
   const auto all = optimizers();
   CHECK(std::none_of(all.begin(), all.end(), [](const OptimizerInfo& info) { return info.name == "test's none"; }));
+}
+
+TEST_CASE("own optimizer: no option may have the name of anything that a state holds") {
+  const TemporaryFolder folder;
+  SmallTask small = small_task("gmlp", Task::causal_lm);
+  Trainer(*small.model, *small.data, small_options(2)).save_state(folder / "state");
+  const auto state = nlohmann::json::parse(SafetensorsFile(folder / "state").metadata().at("weft-training"));
+  std::vector<std::string> of_adamw;
+  const OptimizerInfo adamw = optimizers().front();
+  for (const OptimizerInfo::Option& option : adamw.own) of_adamw.push_back(option.name);
+  for (const auto& entry : state.items()) {
+    if (std::find(of_adamw.begin(), of_adamw.end(), entry.key()) != of_adamw.end()) continue;
+    CAPTURE(entry.key());
+    OptimizerKind taken = signs("test's none");
+    taken.own.push_back({entry.key(), 1, 0, 2, ""});
+    CHECK_THROWS_WITH_AS(register_optimizer(taken), doctest::Contains("is taken"), Error);
+  }
 }
 
 TEST_CASE("own optimizer: ranges have their parameters; a replaced tensor is an error") {

@@ -1,6 +1,7 @@
 // Rows that are pairs of texts: their columns, their tokens, and that nothing else changes.
 #include <doctest/doctest.h>
 
+#include "framing_tokenizer.h"
 #include "labelled_support.h"
 #include "weft/classifier_data.h"
 #include "weft/tokenizer.h"
@@ -10,27 +11,17 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-// Each character is its byte; [cls] is 1, [sep] is 2 and padding 3.
-class Marked : public Tokenizer {
- public:
-  explicit Marked(bool has_sep) {
-    special_.pad = 3;
-    special_.cls = 1;
-    if (has_sep) special_.sep = 2;
-  }
-  const char* kind() const noexcept override { return "marked"; }
-  std::int64_t size() const noexcept override { return 256; }
-  SpecialIds special() const noexcept override { return special_; }
-  Ids encode(std::string_view text, const TextPlace&) const override { return Ids(text.begin(), text.end()); }
-  std::string decode(std::int64_t id) const override { return std::string(1, static_cast<char>(id)); }
-  std::string to_json() const override { return "{}"; }
-
- private:
-  SpecialIds special_;
-};
+// [cls] is 1, [sep] is 2 and padding 3.
+SpecialIds marks(bool has_sep) {
+  SpecialIds special;
+  special.pad = 3;
+  special.cls = 1;
+  if (has_sep) special.sep = 2;
+  return special;
+}
 
 Ids ids(const std::string& text, std::int64_t longest, bool has_sep = true) {
-  return encode_rows(Marked(has_sep), {text}, longest).to_vector<std::int64_t>();
+  return encode_rows(Framing(marks(has_sep)), {text}, longest).to_vector<std::int64_t>();
 }
 
 LabelledOptions pair_options(Strings text, Strings second, std::string label = "") {
@@ -130,7 +121,7 @@ TEST_CASE("pairs of texts: columns that can't be") {
 
 TEST_CASE("pairs of texts: a classifier's rows have the tokens of both texts") {
   const auto rows = parse("label,one,two\nno,ab,c\nyes,d,e\n", pair_options({"one"}, {"two"}, "label"));
-  const ClassifierData data(rows, rows, std::make_shared<Marked>(true), 8, 2);
+  const ClassifierData data(rows, rows, std::make_shared<Framing>(marks(true)), 8, 2);
   CHECK(data.validation(0).tokens.to_vector<std::int64_t>() ==
         Ids{1, 'a', 'b', 2, 'c', 2, 3, 3, 1, 'd', 2, 'e', 2, 3, 3, 3});
 }

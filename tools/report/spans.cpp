@@ -1,38 +1,24 @@
+#include <weft/spans.h>
+
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "report/predictions.h"
 
 namespace report {
 namespace {
 
-constexpr std::size_t most_words = 80, wrong_sentences = 6, right_sentences = 2;
+using weft::Span;
 
-struct TypedSpan {
-  std::size_t begin, end;
-  std::string type;
-  bool operator==(const TypedSpan& other) const {
-    return std::tie(begin, end, type) == std::tie(other.begin, other.end, other.type);
-  }
-};
+constexpr std::int64_t most_words = 80;
+constexpr std::size_t wrong_sentences = 6, right_sentences = 2;
 
-bool is_span_tag(const std::string& tag) {
-  return tag == "O" || (tag.size() > 2 && (tag.rfind("B-", 0) == 0 || tag.rfind("I-", 0) == 0));
-}
-
-// As conlleval reads B- and I-: a span ends where the type changes or a B- begins. Other tags are spans of one word.
-std::vector<TypedSpan> spans_in(const std::vector<std::string>& tags, bool typed) {
-  std::vector<TypedSpan> found;
-  for (std::size_t i = 0; i < tags.size(); ++i) {
-    if (typed && tags[i] == "O") continue;
-    const std::string type = typed ? tags[i].substr(2) : tags[i];
-    const bool goes_on =
-        typed && tags[i][0] == 'I' && !found.empty() && found.back().end == i && found.back().type == type;
-    if (goes_on) found.back().end = i + 1;
-    else found.push_back({i, i + 1, type});
-  }
-  return found;
+// Tags that don't mark spans count as spans of one word.
+std::vector<Span> spans_in(const std::vector<std::string>& tags, bool typed) {
+  if (typed) return weft::spans_of(tags);
+  std::vector<Span> words;
+  for (const std::string& tag : tags) words.push_back({std::ssize(words), std::ssize(words) + 1, tag});
+  return words;
 }
 
 struct SpanCounts {
@@ -50,18 +36,18 @@ struct SpanCounts {
   }
 };
 
-Json as_list(const std::vector<TypedSpan>& found) {
+Json as_list(const std::vector<Span>& found) {
   Json list = Json::array();
-  for (const TypedSpan& span : found)
+  for (const Span& span : found)
     if (span.begin < most_words) list.push_back(Json::array({span.begin, std::min(span.end, most_words), span.type}));
   return list;
 }
 
 Json sentence(const TaggedRow& row, bool typed) {
   std::vector<std::string> words = row.words;
-  words.resize(std::min(words.size(), most_words));
+  words.resize(std::min(words.size(), static_cast<std::size_t>(most_words)));
   return {{"words", words},
-          {"cut", row.words.size() > most_words},
+          {"cut", std::ssize(row.words) > most_words},
           {"actual", as_list(spans_in(row.actual, typed))},
           {"predicted", as_list(spans_in(row.predicted, typed))}};
 }
@@ -71,16 +57,15 @@ Json sentence(const TaggedRow& row, bool typed) {
 Json spans(const std::vector<TaggedRow>& rows) {
   bool typed = true;
   for (const TaggedRow& row : rows)
-    for (const auto* tags : {&row.actual, &row.predicted})
-      typed = typed && std::all_of(tags->begin(), tags->end(), is_span_tag);
+    for (const auto* tags : {&row.actual, &row.predicted}) typed = typed && weft::are_spans(*tags);
   std::map<std::string, SpanCounts> by_type;
   SpanCounts all;
   std::vector<std::size_t> wrong, right;  // rows of words with spans
   std::size_t without_mistake = 0;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const auto actual = spans_in(rows[k].actual, typed), predicted = spans_in(rows[k].predicted, typed);
-    for (const TypedSpan& span : actual) ++by_type[span.type].actual;
-    for (const TypedSpan& span : predicted) {
+    for (const Span& span : actual) ++by_type[span.type].actual;
+    for (const Span& span : predicted) {
       ++by_type[span.type].predicted;
       by_type[span.type].right += std::find(actual.begin(), actual.end(), span) != actual.end();
     }

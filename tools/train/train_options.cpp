@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
-#include <sstream>
 
 #include "console/command.h"
 #include "console/options.h"
 #include "console/report.h"
 #include "console/same_file.h"
+#include "train/optimizer_options.h"
 #include "train/train_steps.h"
 
 namespace {
@@ -22,19 +21,6 @@ const Range<double> of_share{.lowest = 0, .highest = 1, .above = true, .below = 
 // The names that --best-by accepts, with the metric that each means.
 const std::pair<const char*, const char*> best_by_names[] = {
     {"loss", "loss"}, {"accuracy", "accuracy"}, {"f1", "macro F1"}};
-
-// Reads --rates: "embedding=0.1,head=2".
-std::vector<weft::ParameterGroup> groups_of(const std::string& rates) {
-  std::vector<weft::ParameterGroup> groups;
-  std::istringstream parts(rates);
-  for (std::string part; std::getline(parts, part, ',');) {
-    const std::size_t equals = part.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      throw weft::Error("expected NAME=FACTOR, several separated by commas, got \"" + rates + "\"");
-    groups.push_back({part.substr(0, equals), number_in(Range<double>{.lowest = 0}, part.substr(equals + 1))});
-  }
-  return groups;
-}
 
 // Reads --folds: "5" means all of them, "2/5" the second one.
 void set_folds(TrainOptions& o, const std::string& typed) {
@@ -139,63 +125,6 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
                    ->group(group);
   for (const char* chosen : {"--tokenizer", "--vocabulary-size", "--min-count"})
     from->excludes(command.get_option(chosen));
-}
-
-std::string capital(std::string text) {
-  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
-}
-
-Range<double> range_of(const weft::OptimizerInfo::Option& option) {
-  Range<double> range{option.lowest};
-  if (!std::isfinite(option.end)) return range;
-  range.highest = option.end;
-  range.below = true;
-  return range;
-}
-
-// The optimizers' own options. Each is added once, because several optimizers may have one of that name.
-void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
-  const std::string group = "Optimizer";
-  std::vector<std::string> names, decays, own;
-  std::map<std::string, std::vector<std::string>> usual;
-  std::map<std::string, weft::OptimizerInfo::Option> first;
-  for (const weft::OptimizerInfo& optimizer : weft::optimizers()) {
-    names.push_back(optimizer.name);
-    decays.push_back(optimizer.name + " " + as_text(optimizer.weight_decay));
-    for (const auto& option : optimizer.own) {
-      if (first.emplace(option.name, option).second) own.push_back(option.name);
-      usual[option.name].push_back(optimizer.name + " " + as_text(option.usual));
-    }
-  }
-  const auto check = [names](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      throw weft::Error("unknown optimizer \"" + name + "\", expected one of " + list(names));
-  };
-  add_text(command, "--optimizer", "NAME", o.name, "Optimizer: " + list(names), check)->group(group);
-  add_number(command, "--weight-decay", o.weight_decay, {0}, "Weight decay, applied only to matrices", list(decays))
-      ->group(group);
-  add_number(command, "--clip", o.clip, {0}, "Maximum norm of the gradient; 0: no limit")->group(group);
-  for (const std::string& name : own) {
-    const std::function<void(double)> take = [&o, name](double value) { o.own[name] = value; };
-    add_number(command, "--" + name, take, range_of(first[name]), capital(first[name].meaning), list(usual[name]))
-        ->group(group);
-  }
-}
-
-// "; times 0.1 for lion"
-std::string describe_usual_rates() {
-  std::string text;
-  for (const weft::OptimizerInfo& optimizer : weft::optimizers())
-    if (optimizer.rate != 1) text += "; times " + as_text(optimizer.rate) + " for " + optimizer.name;
-  return text;
-}
-
-// The default learning rate of the optimizer of that name, as a multiple of AdamW's.
-double usual_rate(const std::string& name) {
-  for (const weft::OptimizerInfo& optimizer : weft::optimizers())
-    if (optimizer.name == name) return optimizer.rate;
-  return 1;
 }
 
 void add_training_options(CLI::App& command, TrainOptions& o) {

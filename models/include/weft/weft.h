@@ -59,6 +59,7 @@
 #include "weft/series.h"
 #include "weft/shape.h"
 #include "weft/sound.h"
+#include "weft/spans.h"
 #include "weft/spectral.h"
 #include "weft/split.h"
 #include "weft/tape.h"

@@ -1,0 +1,23 @@
+// The command line of a benchmark.
+#pragma once
+#include <weft/error.h>
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+namespace weft::bench {
+
+// Reads the arguments. Returns the exit code if they ask for help, else nothing. Wrong arguments are an Error.
+inline std::optional<int> parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+    return {};
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw Error(std::string(error.what()) + " (see --help)");
+  }
+}
+
+}  // namespace weft::bench

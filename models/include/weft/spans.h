@@ -1,0 +1,28 @@
+/// \file
+/// Spans: the named parts of a tagged row, such as the names of people in a sentence.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#pragma GCC visibility push(default)
+namespace weft {
+
+/// A named part of a row of tags: [begin, end).
+struct Span {
+  std::int64_t begin;  ///< its first tag, from 0
+  std::int64_t end;    ///< the tag after its last one
+  std::string type;    ///< its name
+  bool operator==(const Span& other) const {
+    return begin == other.begin && end == other.end && type == other.type;
+  }  ///< whether both have the same place and type
+};
+
+/// Whether all tags are O, B-NAME or I-NAME.
+bool are_spans(const std::vector<std::string>& tags);
+/// The spans of a row of such tags, as conlleval finds them (CoNLL-2000): a span begins at a B-, or at an I- that follows
+/// O or a different name, and ends before the next tag that is not an I- of its name.
+std::vector<Span> spans_of(const std::vector<std::string>& row);
+
+}  // namespace weft
+#pragma GCC visibility pop

@@ -1,0 +1,18 @@
+// Options of weft train that choose an optimizer.
+#pragma once
+#include <weft/optimizer.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+// --optimizer, --weight-decay, --clip, and the options of all optimizers.
+void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o);
+
+// "; times 0.1 for lion": the optimizers whose default learning rates differ from AdamW's.
+std::string describe_usual_rates();
+// The default learning rate of the optimizer of that name, as a multiple of AdamW's.
+double usual_rate(const std::string& name);
+
+// Reads --rates: "embedding=0.1,head=2". Throws an Error for anything else.
+std::vector<weft::ParameterGroup> groups_of(const std::string& rates);
