@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/registry.h"
+#include "train/muon.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -27,11 +28,13 @@ OptimizerKind kind_of(const UpdateRule& rule) {
   return kind;
 }
 
-// weft's own optimizers are the update rules.
+// weft's own optimizers are the update rules, and Muon, which needs matrix products.
 Registry<OptimizerKind>& registry() {
   static Registry<OptimizerKind> made = {};
   static const bool filled = [] {
-    for (const UpdateRule& rule : update_rules()) made.add(kind_of(rule), [](const auto&, const auto&) {});
+    const auto any = [](const auto&, const auto&) {};
+    for (const UpdateRule& rule : update_rules()) made.add(kind_of(rule), any);
+    made.add(muon(), any);
     return true;
   }();
   (void)filled;

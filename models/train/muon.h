@@ -1,0 +1,9 @@
+// Muon, an optimizer of matrices.
+#pragma once
+#include "weft/optimizer.h"
+
+namespace weft::detail {
+
+OptimizerKind muon();
+
+}  // namespace weft::detail
