@@ -39,7 +39,8 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
     throw Error("[model] a " + kind.name + " reads only tokens, got frames of " + std::to_string(spec.input.channels) +
                 " channels");
   if (spec.output.defined() && kind.outputs != OutputShape::per_row)
-    throw Error("[model] only a task with one output for each row has a unit, not a " + kind.name);
+    throw Error("[model] an output unit (OutputSpec) is only for tasks with one output per row, not for the task " +
+                kind.name);
   check_output_spec(spec.output, spec.classes);
   if (spec.vocabulary < (spec.input.defined() ? 0 : 1))
     throw Error("[model] expected a vocabulary of at least 1 symbol, got " + std::to_string(spec.vocabulary));
@@ -49,8 +50,8 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
     return task == spec.task || (is_added(spec.task) && known.outputs == kind.outputs && known.causal == kind.causal);
   };
   if (std::none_of(tasks.begin(), tasks.end(), can_do))
-    throw Error("[" + spec.arch + "] it can't be a " + task_name(spec.task) + "; its tasks are " +
-                join(task_names(tasks)) +
+    throw Error("[" + spec.arch + "] this architecture does not support the task " + task_name(spec.task) +
+                "; its tasks are " + join(task_names(tasks)) +
                 (architecture.no_other_task.empty() ? "" : ": " + architecture.no_other_task));
   if (kind.outputs != OutputShape::symbols && spec.classes < 1)
     throw Error("[model] a " + kind.name + " needs at least 1 " + (spec.task == Task::classifier ? "class" : "output") +
@@ -92,7 +93,7 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
       throw Error("[model] expected a " + text(spec.arch, spec.task) + "; its architecture made " +
                   (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
     if (made->output().mean != spec.output.mean)
-      throw Error("[model] the architecture " + spec.arch + " predicts numbers without a unit");
+      throw Error("[model] the architecture " + spec.arch + " does not support an output unit (OutputSpec)");
     if (made->input().channels != spec.input.channels)
       throw Error("[model] the architecture " + spec.arch + " reads only tokens, got frames of " +
                   std::to_string(spec.input.channels) + " channels");

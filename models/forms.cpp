@@ -58,8 +58,8 @@ Checkpoint load_checkpoint_as(const std::string& form, const std::string& path, 
   if (!loaded.model || !loaded.tokenizer)
     throw Error("[checkpoint] the format \"" + form + "\" returned no model or no tokenizer for \"" + path + "\"");
   if (options.task && loaded.model->task() != *options.task)
-    throw Error("[checkpoint] \"" + path + "\" is of the task " + task_name(loaded.model->task()) + ", not " +
-                task_name(*options.task) + " (its format states the task, so no other can be chosen)");
+    throw Error("[checkpoint] \"" + path + "\" has the task " + task_name(loaded.model->task()) + ", not " +
+                task_name(*options.task) + " (its format states the task, so it can't be chosen)");
   return loaded;
 }
 
@@ -70,7 +70,7 @@ std::vector<std::string> save_checkpoint_as(const std::string& form, const std::
   if (!known.save) throw Error("[checkpoint] \"" + form + "\" can be read, but not written");
   if (checkpoint.model->input().defined() && known.name != weft_form().name)
     throw Error("[checkpoint] the format \"" + form +
-                "\" holds only models that read tokens, and this one reads frames");
+                "\" holds only models that read tokens, but this one reads frames");
   return guard_memory("checkpoint", [&] { return known.save(path, checkpoint); });
 }
 

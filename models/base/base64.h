@@ -37,14 +37,14 @@ inline std::string from_base64(const std::string& text) {
   unsigned four = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const int value = values[static_cast<unsigned char>(text[i])];
-    if (value < 0) throw Error("[tokenizer] its model is not base64");
+    if (value < 0) throw Error("[tokenizer] expected the SentencePiece model in base64");
     four = four << 6 | static_cast<unsigned>(value);
     if (i % 4 == 3)
       for (int shift : {16, 8, 0}) bytes += static_cast<char>(static_cast<unsigned char>(four >> shift & 255));
   }
   const std::size_t padding = text.size() - (text.find_last_not_of('=') + 1);
   bytes.resize(bytes.size() - std::min(padding, bytes.size()));
-  if (to_base64(bytes) != text) throw Error("[tokenizer] its model is not base64");
+  if (to_base64(bytes) != text) throw Error("[tokenizer] expected the SentencePiece model in base64");
   return bytes;
 }
 

@@ -10,8 +10,8 @@ void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields) {
   if (listed.size() >= fields) return;
   std::string names;
   for (const ConfigFieldRef& field : listed) names += std::string(names.empty() ? "" : ", ") + field.name;
-  throw Error("[config] fields() lists " + std::to_string(listed.size()) + " of the struct's " +
-              std::to_string(fields) + " fields: " + names);
+  throw Error("[config] expected fields() to list all " + std::to_string(fields) + " fields of the struct, got only " +
+              std::to_string(listed.size()) + ": " + names);
 }
 
 namespace {

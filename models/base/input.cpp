@@ -27,7 +27,8 @@ void check_channels(const char* name, const std::vector<double>& values, const I
                 " channels, got " + std::to_string(values.size()));
   for (const double value : values)
     if (!std::isfinite(value) || value <= above)
-      throw Error(std::string("[input] a ") + name + " of " + std::to_string(value) + " can't be used");
+      throw Error(std::string("[input] expected a finite ") + name + (above == 0 ? " above 0" : "") + ", got " +
+                  std::to_string(value));
 }
 
 void read_names(const nlohmann::json& list, std::vector<std::string>& names) {
@@ -71,7 +72,8 @@ SoundSpec sound_of(const nlohmann::json& json) {
     else if (key == "hop") read_field("input", key, value, sound.hop);
     else throw Error("[input] unknown field \"" + key + "\" of \"sound\"");
   }
-  if (!sound.defined()) throw Error("[input] expected a rate of at least 1, got " + std::to_string(sound.rate));
+  if (!sound.defined())
+    throw Error("[input] expected a sampling rate of at least 1, got " + std::to_string(sound.rate));
   return sound;
 }
 
@@ -88,13 +90,14 @@ void check_input_spec(const InputSpec& spec) {
   check_size("input", "length", spec.length, 0);
   if ((spec.height == 0) != (spec.width == 0) || (!spec.is_picture() && spec.patch != 1) ||
       spec.height % spec.patch != 0 || spec.width % spec.patch != 0)
-    throw Error("[input] expected pictures that patches of " + std::to_string(spec.patch) + " pixels divide, got " +
-                std::to_string(spec.height) + " x " + std::to_string(spec.width));
+    throw Error("[input] expected pictures whose sides are multiples of the patches' side, " +
+                std::to_string(spec.patch) + " pixels, got " + std::to_string(spec.height) + " x " +
+                std::to_string(spec.width));
   if (spec.patches() > longest_sequence || spec.length > longest_sequence)
     throw Error("[input] the sequences are too long: expected at most " + std::to_string(longest_sequence));
   const auto kinds = kinds_of_positions();
   if (std::find(kinds.begin(), kinds.end(), spec.positions) == kinds.end())
-    throw Error("[input] expected positions that are one of " + join(kinds) + ", got \"" + spec.positions + "\"");
+    throw Error("[input] expected \"positions\" to be one of " + join(kinds) + ", got \"" + spec.positions + "\"");
   if (const SoundSpec& sound = spec.sound; sound.defined() || sound.rate < 0) {
     for (const auto& [name, value, least] : {std::tuple("rate", sound.rate, 1),
                                              {"mels", sound.mels, 1},
@@ -102,11 +105,11 @@ void check_input_spec(const InputSpec& spec) {
                                              {"hop", sound.hop, 1}})
       check_size("input", name, value, least);
     if (sound.mels != spec.channels || spec.is_picture())
-      throw Error("[input] expected a channel for each of " + std::to_string(sound.mels) + " mel filters, got " +
+      throw Error("[input] expected as many channels as mel filters, " + std::to_string(sound.mels) + ", got " +
                   std::to_string(spec.channels) + (spec.is_picture() ? " channels of pictures" : ""));
   }
   if (spec.positions == "learned" && !spec.is_picture() && spec.length < 1)
-    throw Error("[input] learned positions need the length of the longest sequence");
+    throw Error("[input] learned positions need \"length\", the maximum length of a sequence");
   if (spec.mean.size() != spec.deviation.size())
     throw Error("[input] expected a mean and a deviation for each channel, or neither");
   check_channels("mean", spec.mean, spec, -HUGE_VAL);
@@ -198,8 +201,8 @@ PatchGrid mixing_grid(const std::string& model, const std::string& mixing, const
 // (b, h/p, p, w/p, p, c) -> (b, h/p, w/p, p, p, c)
 Tensor patches_of(const Tensor& pictures, std::int64_t p) {
   if (!pictures.defined() || pictures.rank() != 4 || p < 1 || pictures.size(1) % p != 0 || pictures.size(2) % p != 0)
-    throw Error("[patches] expected pictures (b, height, width, channels) that patches of " + std::to_string(p) +
-                " pixels divide, got " + (pictures.defined() ? to_string(pictures.shape()) : "none"));
+    throw Error("[patches] expected pictures (b, height, width, channels) whose sides are multiples of " +
+                std::to_string(p) + " pixels, got " + (pictures.defined() ? to_string(pictures.shape()) : "none"));
   const std::int64_t b = pictures.size(0), rows = pictures.size(1) / p, columns = pictures.size(2) / p;
   const std::int64_t c = pictures.size(3);
   const Tensor cut = permute(reshape(pictures, {b, rows, p, columns, p, c}), {0, 1, 3, 2, 4, 5});
@@ -227,8 +230,8 @@ Tensor FrameEmbedding::operator()(const Tensor& frames) const {
   x = projection(x);
   const std::int64_t n = x.size(1);
   if (positions.defined() && n > positions.value().size(0))
-    throw Error("[input] a sequence of " + std::to_string(n) + " frames; there are learned positions for " +
-                std::to_string(positions.value().size(0)));
+    throw Error("[input] expected at most " + std::to_string(positions.value().size(0)) +
+                " frames, because there are learned positions for so many, got " + std::to_string(n));
   if (positions.defined()) x = add(x, slice(positions, 0, 0, n));
   if (sinusoidal_) x = add(x, (*sinusoidal_)(0, n, x.dtype()));
   return x;

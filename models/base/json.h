@@ -23,8 +23,8 @@ inline nlohmann::json parse_json(std::string_view text) {
   std::int64_t values = 0;
   std::array<std::set<std::string>, deepest + 1> keys;  // of the open objects, by the depth of their members
   const auto small = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    if (depth > deepest) throw Error("[json] nested more than " + std::to_string(deepest) + " deep");
-    if (++values > most) throw Error("[json] more than " + std::to_string(most) + " values");
+    if (depth > deepest) throw Error("[json] expected at most " + std::to_string(deepest) + " levels of nesting");
+    if (++values > most) throw Error("[json] expected at most " + std::to_string(most) + " values");
     const auto level = static_cast<std::size_t>(depth);
     if (event == nlohmann::json::parse_event_t::object_start && depth < deepest) keys.at(level + 1).clear();
     if (event == nlohmann::json::parse_event_t::key && !keys.at(level).insert(value.get<std::string>()).second)

@@ -12,7 +12,7 @@ Parameter Init::make(const Shape& shape, Draw draw) const {
   const std::int64_t count = numel(shape);
   if (budget) {
     if (budget->parameters < 1 || budget->elements < count)
-      throw Error("[model] its config requires a parameter of shape " + to_string(shape) + ", but only " +
+      throw Error("[model] the config requires a parameter of shape " + to_string(shape) + ", but only " +
                   std::to_string(budget->parameters) + " more parameters, with " + std::to_string(budget->elements) +
                   " elements, are allowed");
     --budget->parameters;

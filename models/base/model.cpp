@@ -69,12 +69,12 @@ Tensor TokenStream::next(std::int64_t token) {
 }
 
 Tensor Model::forward(const ModelInput& input, const Random* dropout) const {
-  if (input.frames.defined()) throw Error(std::string("[") + arch() + "] it reads only tokens, got frames");
+  if (input.frames.defined()) throw Error(std::string("[") + arch() + "] this model reads only tokens, got frames");
   return (*this)(input.tokens, dropout);
 }
 
 Tensor Model::features(const Tensor&) const {
-  throw Error(std::string("[") + arch() + "] this architecture gives no features of its tokens");
+  throw Error(std::string("[") + arch() + "] this architecture can't return features of tokens");
 }
 
 std::string Model::config_for(Task) const { return config(); }
@@ -94,8 +94,9 @@ namespace {
 
 void check_length(const std::string& model, std::int64_t n, const char* unit, std::int64_t max_length) {
   if (n < 1 || (max_length > 0 && n > max_length))
-    throw Error("[" + model + "] a sequence of " + std::to_string(n) + " " + unit + "; the model takes 1 to " +
-                (max_length > 0 ? std::to_string(max_length) : "any number"));
+    throw Error("[" + model + "] expected sequences of " +
+                (max_length > 0 ? "1 to " + std::to_string(max_length) : std::string("at least 1")) + " " + unit +
+                ", got " + std::to_string(n));
 }
 
 }  // namespace
@@ -112,9 +113,11 @@ void check_input(const std::string& model, const ModelInput& input, const InputS
                  std::int64_t max_length) {
   const Tensor &tokens = input.tokens, &frames = input.frames;
   if (vocabulary > 0) check_tokens(model, tokens, max_length);
-  else if (tokens.defined()) throw Error("[" + model + "] it reads no tokens, got tokens " + to_string(tokens.shape()));
+  else if (tokens.defined())
+    throw Error("[" + model + "] this model reads no tokens, got tokens " + to_string(tokens.shape()));
   if (!spec.defined()) {
-    if (frames.defined()) throw Error("[" + model + "] it reads only tokens, got frames " + to_string(frames.shape()));
+    if (frames.defined())
+      throw Error("[" + model + "] this model reads only tokens, got frames " + to_string(frames.shape()));
     return;
   }
   const Shape picture{spec.height, spec.width, spec.channels};

@@ -33,15 +33,15 @@ float largest(const Tensor& x) {
 Rounded rounded(const std::string& name, const Parameter& parameter, DType to) {
   const Tensor& value = parameter.value();
   if (value.dtype() != DType::f32)
-    throw Error("[quantize] expected f32 parameters, " + name + " is " + dtype_name(value.dtype()));
+    throw Error("[quantize] expected f32 parameters, but " + name + " is " + dtype_name(value.dtype()));
   if (!std::isfinite(largest<float>(value))) throw Error("[quantize] parameter " + name + " is not finite");
   if (!parameter.quantizable()) return {value, {}};
   if (value.rank() != 2)
-    throw Error("[quantize] expected matrices (out, in), " + name + " is " + to_string(value.shape()));
+    throw Error("[quantize] expected matrices (out, in), but " + name + " is " + to_string(value.shape()));
   if (to == DType::i8) {
     if (value.size(1) > QuantizedWeight::most_columns)
-      throw Error("[quantize] to i8: expected at most " + std::to_string(QuantizedWeight::most_columns) + " columns, " +
-                  name + " is " + to_string(value.shape()));
+      throw Error("[quantize] expected at most " + std::to_string(QuantizedWeight::most_columns) +
+                  " columns for i8, but " + name + " is " + to_string(value.shape()));
     const QuantizedWeight weight(value);
     give_back(value);
     return {weight.values(), weight.scales()};
@@ -63,7 +63,10 @@ void quantize(const NamedParameters& parameters, DType to) {
       any = any || parameter.quantizable();
       if (parameter.quantized()) throw Error("[quantize] " + which + " belongs to a model that is already quantized");
     }
-    if (!any) throw Error("[quantize] no parameter is quantizable: neither a Linear's weight nor an Embedding's table");
+    if (!any)
+      throw Error(
+          "[quantize] the model has no parameter that can be quantized: no weight of a Linear and no table of an "
+          "Embedding");
     std::vector<Rounded> values;
     for (const auto& [which, parameter] : parameters) values.push_back(rounded(which, parameter, to));
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -60,7 +60,7 @@ inline void check_buffer(const void* buffer, std::size_t capacity, std::size_t n
                          const char* name) {
   if (count != nullptr) *count = needed;
   if (buffer == nullptr && capacity > 0)
-    fail_argument(std::string(name) + " is NULL, its capacity " + std::to_string(capacity));
+    fail_argument(std::string(name) + " is NULL, but its capacity is " + std::to_string(capacity));
   if (capacity < needed)
     throw CallError(WEFT_BUFFER_TOO_SMALL, std::string(name) + " has room for " + std::to_string(capacity) +
                                                " elements, expected " + std::to_string(needed));

@@ -127,7 +127,8 @@ weft_status weft_label(const weft_model* model, int64_t index, const char** name
     check_given(name, "name");
     const std::vector<std::string>& labels = model->saved->info.labels;
     if (index < 0 || index >= std::ssize(labels))
-      fail_argument("there are " + std::to_string(labels.size()) + " labels, got index " + std::to_string(index));
+      fail_argument("expected the index of one of " + std::to_string(labels.size()) + " labels, got " +
+                    std::to_string(index));
     *name = labels[static_cast<std::size_t>(index)].c_str();
   });
 }

@@ -86,6 +86,7 @@ void describe_labels(const Model& model, const CheckpointInfo& info, ordered_jso
   check_labels(labels, model.outputs());
   metadata["labels"] = labels;
   metadata["pad_to"] = info.pad_to;
+  if (info.pairs) metadata["pairs"] = true;
 }
 
 // In older checkpoints without these fields, labels were numbers, and rows were padded to the length.
@@ -96,6 +97,7 @@ void read_labels(const json& metadata, const Model& model, CheckpointInfo& info)
   check_labels(info.labels, model.outputs());
   info.pad_to = info.length;
   if (metadata.contains("pad_to")) read_field("checkpoint", "pad_to", metadata.at("pad_to"), info.pad_to);
+  if (metadata.contains("pairs")) info.pairs = metadata.at("pairs").get<bool>();
   if (info.pad_to < 0) throw Error("[checkpoint] expected pad_to of at least 0, got " + std::to_string(info.pad_to));
 }
 
@@ -220,8 +222,8 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
                      const CheckpointInfo& info) try {
   check_folder_name(folder);
   if (tokenizer.size() != model.vocabulary())
-    throw Error("[checkpoint] the model takes " + std::to_string(model.vocabulary()) + " symbols; the tokenizer has " +
-                std::to_string(tokenizer.size()) + "; nothing was written");
+    throw Error("[checkpoint] expected a tokenizer of " + std::to_string(model.vocabulary()) +
+                " symbols, like the model, got one of " + std::to_string(tokenizer.size()) + "; nothing was written");
   const NamedParameters parameters = model.parameters();
   check_writable(parameters);
   check_finite(parameters);

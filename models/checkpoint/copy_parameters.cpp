@@ -88,8 +88,8 @@ std::vector<std::string> copy_but_heads(const Model& from, const Model& to,
                   ", but the model that receives it has " + to_string(shape));
   }
   if (others.size() == parameters.size())
-    throw Error(std::string("[checkpoint] the ") + to.arch() + " has no parameter of the " + from.arch() +
-                " that it starts from");
+    throw Error(std::string("[checkpoint] the ") + to.arch() +
+                " that receives the parameters has none in common with the " + from.arch() + " that they come from");
   for (auto& [name, parameter] : parameters)
     if (std::find(others.begin(), others.end(), name) == others.end())
       parameter.assign(raw::convert(values.at(name), parameter.value().dtype()));

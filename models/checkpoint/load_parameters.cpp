@@ -89,7 +89,7 @@ class Loading {
     for (std::size_t k = 0; k < sources.size() && misfit.empty(); ++k) misfit = misfit_of(sources[k], name, parameter);
     for (std::size_t k = 1; k < sources.size() && misfit.empty(); ++k)
       if (!same_bits(value_of(file_, sources[0]), value_of(file_, sources[k])))
-        misfit = sources[0].tensor + " and " + sources[k].tensor + " are both " + name + ", and differ";
+        misfit = sources[0].tensor + " and " + sources[k].tensor + " both hold " + name + ", but differ";
     if (misfit.empty()) return report_.loaded.push_back(name);
     report_.misshapen.push_back(misfit);
     sources.clear();
@@ -106,12 +106,12 @@ class Loading {
     if (source.arrange) try {
         shape = value_of(file_, source).shape();
       } catch (const Error& error) {
-        return who + " is " + to_string(shape) + ", from which no " + to_string(wanted) +
-               " can be made: " + error.what();
+        return who + " is " + to_string(shape) + ", which can't be rearranged to " + to_string(wanted) + ": " +
+               error.what();
       }
     if (shape == wanted) return "";
-    return who + " is " + to_string(shape) + (source.arrange ? " after rearranging" : "") + "; its config requires " +
-           to_string(wanted);
+    return who + " is " + to_string(shape) + (source.arrange ? " after rearranging" : "") +
+           ", but the config requires " + to_string(wanted);
   }
 
   // A parameter that owns its memory may be part of a flat buffer, so its elements are overwritten.
@@ -146,8 +146,8 @@ std::string LoadReport::text() const {
     if (!names.empty()) all += (all.empty() ? "" : "; ") + what + some_of(names);
   };
   add("", misshapen);
-  add("no tensors for these parameters: ", missing);
-  add("tensors that its config does not require: ", unused);
+  add("there are no tensors for these parameters: ", missing);
+  add("there are tensors that the config does not require: ", unused);
   return "\"" + file + "\": " + all;
 }
 

@@ -16,7 +16,7 @@ std::string scale_name(const std::string& name) { return name + "_scale"; }
 Tensor load_as(const SafetensorsFile& file, const std::string& name, DType dtype, const Shape& shape) {
   const std::string place = "\"" + file.path() + "\": " + name + " is ";
   if (file.shape(name) != shape)
-    throw Error(place + to_string(file.shape(name)) + "; its config requires " + to_string(shape));
+    throw Error(place + to_string(file.shape(name)) + ", but the config requires " + to_string(shape));
   Tensor value = file.load(name);
   if (value.dtype() != dtype) throw Error(place + file.stored_dtype(name) + ", expected " + dtype_name(dtype));
   return value;
@@ -24,7 +24,7 @@ Tensor load_as(const SafetensorsFile& file, const std::string& name, DType dtype
 
 Tensor load_scales(const SafetensorsFile& file, const std::string& name, std::int64_t rows) {
   const std::string scale = scale_name(name);
-  if (!file.contains(scale)) throw Error("\"" + file.path() + "\": " + name + " is i8 and has no " + scale);
+  if (!file.contains(scale)) throw Error("\"" + file.path() + "\": " + name + " is i8, but the file has no " + scale);
   Tensor scales = load_as(file, scale, DType::f32, {rows});
   for (const float s : scales.to_vector<float>())
     if (!(s >= 0) || !std::isfinite(s))
@@ -64,8 +64,8 @@ void detail::load_quantized(const SafetensorsFile& file, Model& model, DType to)
     ++tensors;
   }
   if (file.names().size() != tensors)
-    throw Error("\"" + file.path() + "\": " + std::to_string(file.names().size()) + " tensors; its config requires " +
-                std::to_string(tensors));
+    throw Error("\"" + file.path() + "\": " + "expected " + std::to_string(tensors) +
+                " tensors, as the config requires, got " + std::to_string(file.names().size()));
   model.set_precision(Precision::bf16);
 }
 

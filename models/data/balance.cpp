@@ -86,7 +86,8 @@ std::shared_ptr<const Objective> objective_for(Task task, const std::vector<std:
                                                const std::vector<std::int64_t>& targets) {
   const bool has_classes = task == Task::classifier || task == Task::tagging;
   if (options.balance != Balance::none && (!has_classes || (options.balance == Balance::rows && task == Task::tagging)))
-    throw Error(std::string("[balance] a ") + task_name(task) + " can't balance by " + balance_name(options.balance));
+    throw Error(std::string("[balance] the task ") + task_name(task) + " does not support balancing by " +
+                balance_name(options.balance));
   ObjectiveOptions chosen{{}, options.focal_gamma, options.huber_delta};
   if (options.balance == Balance::weights) chosen.class_weights = balanced_weights(targets, std::ssize(outputs));
   const bool usual = chosen.class_weights.empty() && chosen.focal_gamma == 0 && chosen.huber_delta == 0;

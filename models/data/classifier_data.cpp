@@ -31,9 +31,10 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
       objective_(objective_for(Task::classifier, labels_, learning, training.labels)) {
   const SpecialIds special = tokenizer_->special();
   if (!special.pad || !special.cls)
-    throw Error(std::string("[classifier] expected a tokenizer with an id for padding and an id that begins each row; "
-                            "this tokenizer, ") +
-                tokenizer_->kind() + ", was not made for a classifier");
+    throw Error(
+        std::string("[classifier] expected a tokenizer with a padding symbol and a symbol that begins each row; "
+                    "this tokenizer, ") +
+        tokenizer_->kind() + ", was not made for a classifier");
   check_batch("classifier", length, 2, batch);
   if (!(word_dropout >= 0 && word_dropout < 1))
     throw Error("[classifier] expected a word dropout of at least 0 and below 1, got " + std::to_string(word_dropout));
@@ -44,6 +45,7 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
   if (validation.labels.empty()) throw Error("[classifier] the validation set has no rows");
   if (validation.names != labels_)
     throw Error("[classifier] the validation set has other labels than the training set");
+  pairs_ = is_pair(validation.texts.front());
   training_ = rows(training, learning.balance);
   validation_ = rows(validation, Balance::none);
   const auto count = std::ssize(validation_.by_length);

@@ -48,7 +48,7 @@ void Confusion::check(std::int64_t label) const {
 void Confusion::add(std::int64_t actual, std::int64_t predicted, std::int64_t rows) {
   check(actual);
   check(predicted);
-  if (rows < 0) throw Error("[Confusion] expected 0 rows or more, got " + std::to_string(rows));
+  if (rows < 0) throw Error("[Confusion] expected at least 0 rows, got " + std::to_string(rows));
   if (rows == 0) return;
   counts_[{actual, predicted}] += rows;
   actual_[static_cast<std::size_t>(actual)] += rows;

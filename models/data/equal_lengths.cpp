@@ -38,8 +38,8 @@ std::vector<Batch> equal_lengths(const Batch& batch) {
   const std::int64_t rows = sequence_of(batch).size(0), longest = sequence_of(batch).size(1);
   if (std::ssize(lengths) != rows || batch.target.rank() < 1 || batch.target.size(0) != rows || lengths.front() < 1 ||
       lengths.back() > longest || !std::is_sorted(lengths.begin(), lengths.end()))
-    throw Error("[train] expected the lengths of " + std::to_string(rows) + " rows of 1 to " + std::to_string(longest) +
-                " tokens with a label each, short ones first");
+    throw Error("[train] expected " + std::to_string(rows) + " rows, each with a label and 1 to " +
+                std::to_string(longest) + " tokens, sorted by length");
   const bool per_token = is_per_token(batch);
   if (batch.predicted != predicted_of(batch.target, per_token))  // each row or token is a part of the mean
     throw Error("[train] expected one prediction for each of " + std::to_string(predicted_of(batch.target, per_token)) +

@@ -72,8 +72,8 @@ bool add_or_skip(const LabelledOptions& options, LabelledTexts& all, Add add) {
 
 LabelledTexts finished(LabelledTexts all, const std::string& where, const LabelNumbers& labels) {
   if (all.texts.empty())
-    throw Error(where + " has no rows" +
-                (all.skipped > 0 ? " but the " + std::to_string(all.skipped) + " bad rows that were skipped" : ""));
+    throw Error(where + (all.skipped > 0 ? " has only bad rows; " + std::to_string(all.skipped) + " were skipped"
+                                         : " has no rows"));
   all.names = labels.sort(all.labels);
   return all;
 }
@@ -109,9 +109,9 @@ FileBytes row_bytes(const std::string& path, const std::string& where) {
   const fs::file_type type = fs::status(path, error).type();
   if (error) throw BadRow(where + ": " + error.message() + " (--skip-bad-rows skips such files)");
   if (type == fs::file_type::directory)
-    throw BadRow(where + ": a folder; expected a file for each row (--skip-bad-rows skips such folders)");
+    throw BadRow(where + ": expected a file for each row, got a folder (--skip-bad-rows skips such folders)");
   if (type != fs::file_type::regular)  // reading a pipe would block
-    throw BadRow(where + ": not a regular file (--skip-bad-rows skips such files)");
+    throw BadRow(where + ": expected a regular file (--skip-bad-rows skips others)");
   return bytes_of(path);
 }
 
@@ -195,7 +195,7 @@ DataFormat data_format_from_name(const std::string& name) { return enum_from_nam
 std::vector<std::string> data_formats() { return enum_names<DataFormat>(); }
 
 LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, const LabelledOptions& options) try {
-  if (options.format == DataFormat::folders) throw Error(where + ": a file; expected a folder (--format folders)");
+  if (options.format == DataFormat::folders) throw Error(where + ": expected a folder, got a file (--format folders)");
   if (options.format == DataFormat::idx || options.format == DataFormat::npy)
     throw Error(where + ": rows of numbers are read from a file, with its labels beside it");
   const Content content = text_of(bytes, where);
@@ -226,7 +226,7 @@ LabelledTexts read_labelled(const std::string& path, const LabelledOptions& opti
   std::error_code ignored;  // reading reports the problem
   const bool is_folder = fs::is_directory(path, ignored);
   if (is_folder && options.format != DataFormat::automatic && options.format != DataFormat::folders)
-    throw Error("\"" + path + "\": a folder; expected a file (--format " + data_format_name(options.format) + ")");
+    throw Error("\"" + path + "\": expected a file, got a folder (--format " + data_format_name(options.format) + ")");
   if (is_folder) return read_folders(path, options);
   const FileBytes bytes = bytes_of(path);
   const bool is_idx = is_idx_of_pictures(bytes.view());

@@ -41,6 +41,8 @@ std::vector<std::int64_t> framed_pair(const SpecialIds& special, const std::vect
 
 }  // namespace
 
+bool is_pair(const std::string& text) { return text.find(pair_separator) != std::string::npos; }
+
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length) {
   const std::size_t end = text.find(pair_separator);
   if (end == std::string::npos) return framed(tokenizer.special(), tokenizer.encode(text), length);

@@ -14,6 +14,9 @@ constexpr std::int64_t pad_id = 0;  // the padding of a Model that skips_padding
 // [cls], the first of `ids` and [sep], at most `length` tokens together; [cls] and [sep] only if the tokenizer has
 // them.
 std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int64_t> ids, std::int64_t length);
+// Whether a text is a pair of texts (text_pair).
+bool is_pair(const std::string& text);
+
 // A row's tokens: framed(), or for a pair of texts (text_pair) [cls] first [sep] second [sep].
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length);
 

@@ -191,7 +191,7 @@ std::shared_ptr<const Objective> make_objective(Task task, const std::vector<std
     if (classes) return std::make_shared<Classes>(outputs, options, task == Task::tagging);
     if (numbers) return std::make_shared<Numbers>(count, options.huber_delta);
     if (task == Task::multilabel) return std::make_shared<Multilabel>(count);
-    throw Error(std::string("[objective] expected a task on rows that weft knows, got ") + task_name(task));
+    throw Error(std::string("[objective] expected one of weft's own tasks on rows, got ") + task_name(task));
   });
 }
 

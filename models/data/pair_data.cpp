@@ -123,7 +123,7 @@ PairData::PairData(const LabelledTexts& training, const LabelledTexts& validatio
     const SpecialIds special = tokenizer_->special();
     if (!special.pad || !special.cls)
       throw Error(
-          std::string("[pairs] expected a tokenizer with ids for padding and for the beginning of a row; this ") +
+          std::string("[pairs] expected a tokenizer with a padding symbol and a symbol that begins each row; this ") +
           "tokenizer, " + tokenizer_->kind() + ", was not made for rows");
     check_batch("pairs", length, 2, 2 * batch);
     if (validation.texts.empty()) throw Error("[pairs] the validation set has no rows");

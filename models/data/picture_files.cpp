@@ -51,9 +51,9 @@ void add_sound(std::string_view bytes, const std::string& where, LabelledTexts& 
     throw BadRow(where + ": " + error.what() + skip_hint);
   }
   if (!all.texts.empty() && sound.rate != all.rate)
-    throw BadRow(where + ": " + std::to_string(sound.rate) + " samples a second, expected " + std::to_string(all.rate) +
-                 " like the files before it; sox FILE -r " + std::to_string(all.rate) + " NEW.wav converts it" +
-                 skip_hint);
+    throw BadRow(where + ": " + "expected " + std::to_string(all.rate) +
+                 " samples per second, like the files before it, got " + std::to_string(sound.rate) + "; sox FILE -r " +
+                 std::to_string(all.rate) + " NEW.wav converts it" + skip_hint);
   all.rate = sound.rate;
   all.texts.emplace_back(bytes);
 }
@@ -101,10 +101,10 @@ Picture detail::decode_picture(std::string_view bytes, const std::string& where)
 void detail::add_picture(Picture picture, const std::string& where, LabelledTexts& all) {
   const PictureSize &size = picture.size, &first = all.picture;
   if (!all.texts.empty() && (size.height != first.height || size.width != first.width))
-    throw BadRow(where + ": a picture of " + std::to_string(size.height) + " x " + std::to_string(size.width) +
-                 " pixels, expected " + std::to_string(first.height) + " x " + std::to_string(first.width) +
-                 " like those before it; give all pictures one size, for example with ImageMagick's mogrify -resize" +
-                 skip_hint);
+    throw BadRow(where + ": expected a picture of " + std::to_string(first.height) + " x " +
+                 std::to_string(first.width) + " pixels, like those before it, got " + std::to_string(size.height) +
+                 " x " + std::to_string(size.width) +
+                 "; give all pictures one size, for example with ImageMagick's mogrify -resize" + skip_hint);
   all.picture = {size.height, size.width, std::max(first.channels, size.channels)};
   all.texts.push_back(std::move(picture.pixels));
 }

@@ -135,7 +135,8 @@ class Finder {
       : where_(where), names_(names), count_(count), rows_(rows), options_(options) {}
 
   RowColumns find() const {
-    if (count_ < 2) throw Error(where_ + ": one column; expected a text and a label (--format sets the separator)");
+    if (count_ < 2)
+      throw Error(where_ + ": expected a text column and a label column, got one column (--format sets the separator)");
     RowColumns columns{none, {}, {}};
     for (const std::string& wanted : options_.text) columns.text.push_back(column(wanted));
     for (const std::string& wanted : options_.second) columns.second.push_back(column(wanted));

@@ -109,7 +109,7 @@ std::int64_t predicted_in(const Tensor& target) {
 RowSet chosen_rows(RowSet set, std::vector<std::int64_t> numbers) {
   for (const std::int64_t k : numbers)
     if (k < 0 || k >= set.size)
-      throw Error("[rows] expected numbers of rows from 0 to " + std::to_string(set.size - 1) + ", got " +
+      throw Error("[rows] expected row numbers from 0 to " + std::to_string(set.size - 1) + ", got " +
                   std::to_string(k));
   const std::int64_t size = std::ssize(numbers);
   return {size, [row = std::move(set.row), numbers = std::move(numbers)](std::int64_t k) {
@@ -124,7 +124,7 @@ RowData::RowData(RowSet training, RowSet validation, RowDataOptions options)
   if (!o.objective) o.objective = make_objective(o.task, o.outputs);
   if (o.outputs.empty()) throw Error("[rows] expected the names of the outputs");
   if (task_kind(o.task).outputs == OutputShape::symbols)
-    throw Error(std::string("[rows] a ") + task_name(o.task) + " learns from a text");
+    throw Error(std::string("[rows] expected a task on rows; a ") + task_name(o.task) + " learns from a text");
   if (o.input.defined()) check_input_spec(o.input);
   else if (o.tokenizer->size() == 0) throw Error("[rows] expected a tokenizer, or an input of frames, got neither");
   if (o.input.is_picture()) o.length = o.input.patches();

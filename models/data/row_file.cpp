@@ -33,7 +33,7 @@ Content text_of(std::string_view bytes, const std::string& where) {
     throw BadRow(where + ": UTF-32; expected UTF-8 (" + convert_hint("UTF-32") + ")");
   if (begins("\xFF\xFE") || begins("\xFE\xFF"))
     throw BadRow(where + ": UTF-16; expected UTF-8 (" + convert_hint("UTF-16") + ")");
-  if (begins("\x1F\x8B")) throw BadRow(where + ": compressed by gzip; expected a text (gunzip unpacks it)");
+  if (begins("\x1F\x8B")) throw BadRow(where + ": expected a text, got a file compressed by gzip (gunzip unpacks it)");
   if (const char* encoding = utf16_of(bytes))
     throw BadRow(where + ": " + encoding + " without a byte order mark; expected UTF-8 (" + convert_hint(encoding) +
                  ")");

@@ -118,7 +118,8 @@ DataFormat sniffed(const Content& content, const Content& sample, const Labelled
   if (first.substr(0, 1) == "{") return DataFormat::jsonl;
   const std::size_t inside = first.find_first_not_of(" \t\r\n", 1);
   if (first.substr(0, 1) == "[" && inside != std::string_view::npos && first[inside] == '{')
-    throw Error(sample.where + ": a JSON array; expected an object in each line (jq -c '.[]' FILE > NEW makes them)");
+    throw Error(sample.where +
+                ": expected a JSON object in each line, got a JSON array (jq -c '.[]' FILE > NEW makes them)");
   const std::string_view line = first.substr(0, first.find_first_of("\r\n"));
   if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
   const auto delimiter = best_delimiter(content, sample, options);

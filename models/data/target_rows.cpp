@@ -171,7 +171,7 @@ std::unique_ptr<RowData> target_data(const LabelledTexts& training, const Labell
   return guard_memory("rows", [&] {
     const SpecialIds special = tokenizer->special();
     if (kind.task != Task::tagging && !special.cls)
-      throw Error(std::string("[rows] expected a tokenizer with an id that begins each row; this tokenizer, ") +
+      throw Error(std::string("[rows] expected a tokenizer with a symbol that begins each row; this tokenizer, ") +
                   tokenizer->kind() + ", was not made for rows");
     check_batch("rows", length, 2, batch);
     RowDataOptions options;
@@ -181,6 +181,7 @@ std::unique_ptr<RowData> target_data(const LabelledTexts& training, const Labell
     options.batch = batch;
     options.length = length;
     options.tokenizer = tokenizer;
+    options.pairs = !validation.texts.empty() && is_pair(validation.texts.front());
     options.objective = objective_for(kind.task, kind.outputs, learning, classes_of_rows(kind, training));
     options.name = std::string(task_name(kind.task)) + ", hash " + std::to_string(hash_of(training)) + " " +
                    std::to_string(hash_of(validation)) + describe(learning);

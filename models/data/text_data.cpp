@@ -89,8 +89,9 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
     throw Error(std::string("[text] the tokenizer, ") + tokenizer_->kind() +
                 ", has only special symbols: learn it from more text, or lower --min-count");
   if (tokens_.symbols() != tokenizer_->size())
-    throw Error("[text] encoded with " + std::to_string(tokens_.symbols()) + " symbols; the tokenizer has " +
-                std::to_string(tokenizer_->size()) + ": they do not belong together");
+    throw Error("[text] the text was encoded with " + std::to_string(tokens_.symbols()) +
+                " symbols, but the tokenizer has " + std::to_string(tokenizer_->size()) +
+                ": the two do not belong together");
   check_batch("text", length, 1, batch);
   const std::int64_t count = tokens_.size();
   const std::int64_t shift = task == Task::causal_lm ? 1 : 0;
@@ -110,7 +111,8 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
 }
 
 Batch TextData::training(std::int64_t k, const Random& random) const {
-  if (split_.training == 0) throw Error("[text] the whole text is for validation");
+  if (split_.training == 0)
+    throw Error("[text] the training set is empty: the split gives all of the text to other sets");
   const std::int64_t shift = task_ == Task::causal_lm ? 1 : 0;
   const Random own = random.split(static_cast<std::uint64_t>(k));
   std::vector<std::int64_t> starts;

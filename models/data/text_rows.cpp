@@ -144,7 +144,7 @@ std::unique_ptr<TextRows> TextRows::open(const std::string& path, const Labelled
   if (automatic && !fs::is_regular_file(path, ignored)) return nullptr;
   const std::string where = "\"" + path + "\"", ending = ending_of(path);
   if (options.format == DataFormat::folders)
-    throw Error(where + ": folders are only for training; expected the format of a file");
+    throw Error(where + ": the format \"folders\" is only for training; expected the format of a file");
   const auto bytes = std::make_shared<const FileBytes>(bytes_of(path));
   if (is_idx_of_pictures(bytes->view()) && (automatic || options.format == DataFormat::idx))
     return std::make_unique<NumberRows>(idx_pictures(bytes->view(), where), std::vector<std::string>());

@@ -36,7 +36,7 @@ FnetConfig checked(FnetConfig config) {
   if (config.separator < -1)
     throw Error("[fnet] expected a separator of at least 0, or -1 for none, got " + std::to_string(config.separator));
   if (config.separator >= 0 && (config.types < 2 || !has_types))
-    throw Error("[fnet] a separator needs 2 types of tokens, got " +
+    throw Error("[fnet] a separator needs 2 token types, got " +
                 (has_types ? std::to_string(config.types) : config.embeddings + " embeddings, which have none"));
   if (!(config.eps > 0) || !std::isfinite(config.eps))
     throw Error("[fnet] expected a finite eps > 0, got " + std::to_string(config.eps));
@@ -53,7 +53,7 @@ void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
   };
   if (head == FnetHead::next_sentence && classes != next_sentence_classes)
     fail(next_sentence_classes, "those of a next-sentence head");
-  if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the outputs of a pooler");
+  if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the width of the pooler");
 }
 
 // (b, n): 1 for the tokens after the first separator of a row up to and including its second; otherwise 0, also if
@@ -80,7 +80,7 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
     : ModelOf(spec, checked(config_from_json<FnetConfig>("fnet", spec.config))),
       encoder_(config_, spec.vocabulary, init.child(0), spec.input) {
   if (task_ == Task::causal_lm)
-    throw Error(std::string("[fnet] a causal language model is refused: ") + no_causal_lm +
+    throw Error(std::string("[fnet] FNet can't be a causal language model, because ") + no_causal_lm +
                 "; train a masked-lm or a classifier");
   const std::int64_t d = config_.d_model;
   const FnetHead head = fnet_head_from_name(config_.head);
@@ -96,7 +96,7 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
           "[fnet] a classifier without layers sees only the first token, [CLS], of each text: expected at least 1 "
           "layer, or the head \"mean\"");
   }
-  if (!per_row && has_no_pooler(head)) throw Error("[fnet] the head \"" + config_.head + "\" is a classifier's");
+  if (!per_row && has_no_pooler(head)) throw Error("[fnet] the head \"" + config_.head + "\" is only for classifiers");
   if ((outputs == OutputShape::per_token || (per_row && task_ != Task::classifier)) &&
       (head == FnetHead::pooler || head == FnetHead::next_sentence))
     throw Error("[fnet] a " + std::string(task_name(task_)) + " can't have the head \"" + config_.head + "\"");

@@ -47,7 +47,7 @@ Task GmlpArguments::task(const LoadOptions& options) const {
   bool causal = wanted == Task::causal_lm;
   if (all_.is_object()) read_key(path_, all_, "causal", causal);
   if (options.task && causal != (wanted == Task::causal_lm))
-    fail(std::string("\"causal\" says that it is not a ") + task_name(wanted));
+    fail(std::string("\"causal\" says that the model is not a ") + task_name(wanted));
   return options.task.value_or(causal ? Task::causal_lm : Task::masked_lm);
 }
 
@@ -57,7 +57,8 @@ void GmlpArguments::check_sizes(const GmlpConfig& config, std::int64_t vocabular
     std::int64_t value = of_tensors;
     read_key(path_, all_, theirs, value);
     if (value != of_tensors)
-      fail(std::string(theirs) + " is " + std::to_string(value) + "; the tensors have " + std::to_string(of_tensors));
+      fail(std::string(theirs) + " is " + std::to_string(value) + ", but the tensors have " +
+           std::to_string(of_tensors));
   };
   check("num_tokens", vocabulary);
   check("dim", config.d_model);

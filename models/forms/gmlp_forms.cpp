@@ -71,7 +71,7 @@ GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
 // Throws an Error if names or shapes of tensors show a feature of g-mlp-pytorch that weft doesn't support.
 void check_features(const SafetensorsFile& file, const GmlpForm& form) {
   const auto fail = [&](const std::string& name, const std::string& what) {
-    throw Error("\"" + file.path() + "\": " + name + " is of " + what + ", which weft's gMLP does not support");
+    throw Error("\"" + file.path() + "\": " + name + " belongs to " + what + ", which weft's gMLP does not support");
   };
   for (const std::string& name : file.names()) {
     if (name.find(".attn.") != std::string::npos) fail(name, "tiny attention (attn_dim)");
@@ -93,7 +93,7 @@ Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions
   if (form.positions) labml::check_positions(file, config.d_model, "gMLP");
   const Task task = arguments ? arguments->task(options) : options.task.value_or(Task::causal_lm);
   if (std::find(form.tasks.begin(), form.tasks.end(), task) == form.tasks.end())
-    throw Error("\"" + file.path() + "\": " + form.name + " has no " + task_name(task));
+    throw Error("\"" + file.path() + "\": " + form.name + " does not support the task " + task_name(task));
   const double shrink = 1 / root(config.d_model);
   const auto rename = [&](const std::string& tensor) -> TensorRole {
     if (form.positions && tensor == labml::position_table) return {};
@@ -117,10 +117,10 @@ Checkpoint load(const GmlpForm& form, const std::string& path, const LoadOptions
 }
 
 void check(const GmlpForm& form, const GmlpConfig& config) {
-  if (config.tied) refuse_to_write(form.name, "it does not support a head that is tied to the embedding");
+  if (config.tied) refuse_to_write(form.name, "the format does not support a head that is tied to the embedding");
   if (config.positions != form.positions)
-    refuse_to_write(form.name,
-                    config.positions ? "it has no sinusoidal positions" : "it always has sinusoidal positions");
+    refuse_to_write(form.name, config.positions ? "the format has no sinusoidal positions"
+                                                : "the format always has sinusoidal positions");
 }
 
 std::vector<std::string> save(const GmlpForm& form, const std::string& folder, const Checkpoint& checkpoint) {

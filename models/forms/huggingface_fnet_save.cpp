@@ -26,7 +26,7 @@ const FnetKind& kind_of(Task task, FnetHead head) {
     if (kind.task == task &&
         (kind.head == head || (task == Task::masked_lm && head == FnetHead::task && kind.head == FnetHead::pooler)))
       return kind;
-  refuse(std::string("it has no ") + task_name(task) + " of this head");
+  refuse(std::string("the format has no ") + task_name(task) + " with this head");
 }
 
 std::string their_activation(const std::string& name) {
@@ -39,7 +39,7 @@ std::string their_activation(const std::string& name) {
     case Activation::silu: return "silu";
     case Activation::sigmoid: return "sigmoid";
     case Activation::tanh: return "tanh";
-    default: refuse("it has no activation " + name);
+    default: refuse("the format does not support the activation " + name);
   }
 }
 
@@ -47,7 +47,7 @@ std::string their_parameter(const std::string& name, const FnetKind& kind) {
   const std::string own = "classifier.";
   if (name.rfind(own, 0) == 0) return kind.head_prefix + name.substr(own.size());
   const auto found = their_name(names, name);
-  if (!found) refuse("it has no parameter " + name);
+  if (!found) refuse("the format has no parameter " + name);
   const bool of_head = found->rfind("cls.", 0) == 0, is_base = *kind.head_prefix == '\0';
   return of_head || is_base ? *found : base_prefix + *found;
 }
@@ -111,13 +111,13 @@ ordered_json config_of(const Checkpoint& checkpoint, const FnetConfig& config, c
 
 std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& checkpoint) try {
   const auto* model = dynamic_cast<const Fnet*>(checkpoint.model.get());
-  if (model == nullptr) refuse(std::string("it is for FNets; this is a ") + checkpoint.model->arch());
+  if (model == nullptr) refuse(std::string("the format is for FNet, but this model is a ") + checkpoint.model->arch());
   if (quantized_to(model->parameters())) refuse("the model is quantized: use the original one");
   const auto config = config_from_json<FnetConfig>("fnet", model->config());
   if (norm_place_from_name(config.norm) != NormPlace::post)
-    refuse("it has no norms of the place \"" + config.norm + "\"");
+    refuse("the format does not support norms placed \"" + config.norm + "\"");
   if (fnet_embeddings_from_name(config.embeddings) != FnetEmbeddingsKind::bert)
-    refuse("it has no " + config.embeddings + " embeddings");
+    refuse("the format does not support " + config.embeddings + " embeddings");
   const FnetKind& kind = kind_of(model->task(), fnet_head_from_name(config.head));
   Notes notes;
   const auto tensors = tensors_of(*model, config, kind, notes);

@@ -39,14 +39,14 @@ void check_features(const SafetensorsFile& file) {
   for (const std::string& name : file.names())
     for (const auto& feature : all)
       if (name.find(feature.part) != std::string::npos)
-        throw Error("\"" + file.path() + "\": " + name + " is of " + feature.what +
+        throw Error("\"" + file.path() + "\": " + name + " belongs to " + feature.what +
                     ", which weft's FNet does not support");
 }
 
 Checkpoint load(const std::string& path, const LoadOptions& options) {
   const SafetensorsFile file(state_dict_in(path), opening(options));
   if (options.task.value_or(Task::classifier) != Task::classifier)
-    throw Error("\"" + file.path() + "\": " + form_name + " has no " + task_name(*options.task));
+    throw Error("\"" + file.path() + "\": " + form_name + " does not support the task " + task_name(*options.task));
   FnetConfig config = usual_config();
   config.d_model = size_in(file, "src_embed.linear.weight", 1);
   config.layers = count_layers(file, "encoder.layers.*.");
@@ -70,12 +70,12 @@ Checkpoint load(const std::string& path, const LoadOptions& options) {
 
 void check(const FnetConfig& config) {
   const FnetConfig usual = usual_config();
-  const auto has = [](const std::string& what) { refuse_to_write(form_name, "it has no " + what); };
+  const auto has = [](const std::string& what) { refuse_to_write(form_name, "the format does not support " + what); };
   if (config.embeddings != usual.embeddings) has("embeddings of the kind " + config.embeddings);
-  if (config.head != usual.head) has("head \"" + config.head + "\"");
-  if (config.norm != usual.norm) has("norms of the place \"" + config.norm + "\"");
-  if (activation_from_name(config.activation) != Activation::relu) has("activation " + config.activation);
-  if (config.eps != usual.eps) has("eps of its norms but 1e-5");
+  if (config.head != usual.head) has("the head \"" + config.head + "\"");
+  if (config.norm != usual.norm) has("norms placed \"" + config.norm + "\"");
+  if (activation_from_name(config.activation) != Activation::relu) has("the activation " + config.activation);
+  if (config.eps != usual.eps) has("an eps of norms other than 1e-5");
 }
 
 std::vector<std::string> save(const std::string& folder, const Checkpoint& checkpoint) {

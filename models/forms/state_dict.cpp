@@ -70,10 +70,11 @@ void refuse_to_write(const std::string& form, const std::string& what) {
 
 void check_writable(const std::string& form, const Model& model, const std::string& arch,
                     const std::vector<Task>& tasks) {
-  if (model.arch() != arch) refuse_to_write(form, "it is of " + arch + " models, this is a " + model.arch());
+  if (model.arch() != arch)
+    refuse_to_write(form, "the format is for " + arch + " models, but this is a " + model.arch());
   if (quantized_to(model.parameters())) refuse_to_write(form, "the model is quantized: use the original one");
   if (std::find(tasks.begin(), tasks.end(), model.task()) == tasks.end())
-    refuse_to_write(form, std::string("it has no ") + task_name(model.task()));
+    refuse_to_write(form, std::string("the format does not support the task ") + task_name(model.task()));
 }
 
 void note_padding(const Checkpoint& checkpoint, std::vector<std::string>& notes) {

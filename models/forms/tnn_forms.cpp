@@ -144,9 +144,9 @@ class TnnReader {
     for (const Feature& feature : form_.unknown)
       for (const std::string& name : file_.names())
         if (feature.at_end ? ends(name, feature.part) : name.find(feature.part) != std::string::npos)
-          fail(name + " is of " + feature.what + ", which weft's TNN does not support");
+          fail(name + " belongs to " + feature.what + ", which weft's TNN does not support");
     if (has("layers.0.feature_mixer.l1.weight") && !has("layers.0.feature_mixer.l3.weight"))
-      fail("a gated linear unit without l3 is of glu_type 2, which weft's TNN does not support");
+      fail("a gated linear unit without l3 has glu_type 2, which weft's TNN does not support");
     for (const Refused& refused : form_.refused)
       if (args_.is_object() && args_.contains(refused.theirs) && args_.at(refused.theirs) == refused.value)
         fail_args(std::string(refused.theirs) + " " + refused.value.dump() + " is " + refused.what +
@@ -170,9 +170,9 @@ class TnnReader {
     const bool causal = argument("causal", options.task.value_or(Task::causal_lm) == Task::causal_lm);
     const Task task = options.task.value_or(causal ? Task::causal_lm : Task::masked_lm);
     if (std::find(form_.tasks.begin(), form_.tasks.end(), task) == form_.tasks.end())
-      fail(std::string(form_.name) + " has no " + task_name(task));
+      fail(std::string(form_.name) + " does not support the task " + task_name(task));
     if (causal != (task == Task::causal_lm))
-      fail_args(std::string("\"causal\" says that it is not a ") + task_name(task));
+      fail_args(std::string("\"causal\" says that the model is not a ") + task_name(task));
     return task;
   }
 
@@ -256,7 +256,7 @@ class TnnReader {
     if constexpr (std::is_same_v<T, std::string>)
       if (is_activation(argument.ours)) value = read_activation(argument.theirs, value);
     if (argument.of_tensors && value != field)
-      fail_args(std::string(argument.theirs) + " is " + json(value).dump() + "; the tensors have " +
+      fail_args(std::string(argument.theirs) + " is " + json(value).dump() + ", but the tensors have " +
                 json(field).dump());
     field = value;
   }

@@ -18,12 +18,14 @@ std::string last_norm(const TnnConfig& config) {
 }
 
 void check(const TnnForm& form, TnnConfig config) {
-  const auto has_no = [&](const std::string& what) { refuse_to_write(form.name, "it has no " + what); };
+  const auto has_no = [&](const std::string& what) {
+    refuse_to_write(form.name, "the format does not support " + what);
+  };
   if (form.is_fairseq && !config.prenorm) has_no("norms after the mixers, but before the sums");
   if (form.is_fairseq && !config.bias) has_no("gated Toeplitz units without biases");
-  if (form.is_fairseq && last_norm(config) != "layernorm") has_no("norm before the head but layernorm");
+  if (form.is_fairseq && last_norm(config) != "layernorm") has_no("a norm before the head other than layernorm");
   for (std::string* act : {&config.act, &config.rpe_act, &config.act_type, &config.glu_act})
-    if (activation_there(activation_from_name(*act)) == nullptr) has_no("activation " + *act);
+    if (activation_there(activation_from_name(*act)) == nullptr) has_no("the activation " + *act);
 }
 
 ordered_json arguments_of(const TnnForm& form, TnnConfig config, Task task) {

@@ -18,7 +18,7 @@ using namespace detail;
 Embedder::Embedder(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
   const Model& model = *checkpoint_.model;
   if (model.vocabulary() == 0 || model.input().defined())
-    throw Error("[embed] the checkpoint reads numbers; only texts have vectors");
+    throw Error("[embed] expected a model that reads texts, got one that reads numbers");
   dimensions_ = vector_of("a").size(0);
 }
 

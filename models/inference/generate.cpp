@@ -212,8 +212,8 @@ constexpr std::int64_t samples_at_once = 8;
 
 void check_belongs(const Tokenizer& tokenizer, const Model& model) {
   if (tokenizer.size() != model.vocabulary())
-    throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, the model " +
-                std::to_string(model.vocabulary()) + ": they do not belong together");
+    throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, but the model " +
+                std::to_string(model.vocabulary()) + ": the two do not belong together");
 }
 
 }  // namespace

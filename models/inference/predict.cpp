@@ -48,7 +48,7 @@ Predictor::Predictor(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint))
     throw Error(std::string("[predict] the checkpoint is a ") + task_name(task) +
                 ", expected a regression, a multilabel or a tagging model");
   if (model.input().defined() && !reads_numbers(model))
-    throw Error("[predict] the checkpoint reads numbers beside its tokens");
+    throw Error("[predict] the model reads numbers in addition to tokens");
   if (checkpoint_.info.labels.empty()) checkpoint_.info.labels = numbered_labels(model.outputs());
 }
 

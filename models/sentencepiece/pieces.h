@@ -36,7 +36,7 @@ class Pieces {
 
   const std::string& name(std::int64_t id) const {
     if (id < 0 || id >= size())
-      throw Error("[tokenizer] no symbol " + std::to_string(id) + ", there are " + std::to_string(size()));
+      throw Error("[tokenizer] expected a symbol below " + std::to_string(size()) + ", got " + std::to_string(id));
     return processor_.IdToPiece(static_cast<int>(id));
   }
 

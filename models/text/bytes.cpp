@@ -38,7 +38,7 @@ class Bytes : public Tokenizer {
   using Tokenizer::decode;
   std::string decode(std::int64_t id) const override {
     if (id < 0 || id >= size())
-      throw Error("[tokenizer] no symbol " + std::to_string(id) + ", there are " + std::to_string(size()));
+      throw Error("[tokenizer] expected a symbol below " + std::to_string(size()) + ", got " + std::to_string(id));
     if (id < first()) return id == 0 ? "[pad]" : id == 1 ? "[unk]" : "[cls]";
     if (id >= first() + bytes) return "[mask]";
     return std::string(1, static_cast<char>(static_cast<unsigned char>(id - first())));

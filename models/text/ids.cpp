@@ -50,7 +50,7 @@ class Ids : public Tokenizer {
   using Tokenizer::decode;
   std::string decode(std::int64_t id) const override {
     if (id < 0 || id >= size_)
-      throw Error("[tokenizer] no symbol " + std::to_string(id) + ", there are " + std::to_string(size_));
+      throw Error("[tokenizer] expected a symbol below " + std::to_string(size_) + ", got " + std::to_string(id));
     return std::to_string(id);
   }
   std::string separator(std::int64_t, std::int64_t) const override { return " "; }

@@ -82,12 +82,12 @@ std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const 
 std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& text) try {
   const nlohmann::json json = parse_json(text);
   if (json.is_null()) return no_tokenizer();
-  if (json.is_discarded()) throw Error("[tokenizer] it is damaged: not JSON, perhaps truncated");
+  if (json.is_discarded()) throw Error("[tokenizer] the tokenizer is damaged: expected JSON; it may be truncated");
   if (!json.is_object() || !json.contains("unit"))
-    throw Error("[tokenizer] it is damaged: expected an object with \"unit\", the tokenizer's kind");
+    throw Error("[tokenizer] the tokenizer is damaged: expected an object with \"unit\", the tokenizer's kind");
   return tokenizer_kind(json.at("unit")).from_json(text);
 } catch (const nlohmann::json::exception& error) {
-  throw Error(std::string("[tokenizer] it is damaged: ") + error.what());
+  throw Error(std::string("[tokenizer] the tokenizer is damaged: ") + error.what());
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("tokenizer");
 }

@@ -17,7 +17,7 @@ std::optional<Confusion> Meter::confusion() const { return {}; }
 double Evaluation::metric(const std::string& name) const {
   for (const Metric& measured : metrics)
     if (measured.name == name) return measured.value;
-  throw Error("[evaluate] no " + name + " was measured");
+  throw Error("[evaluate] the metric \"" + name + "\" was not measured");
 }
 
 double Evaluation::perplexity() const { return std::exp(loss); }

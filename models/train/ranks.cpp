@@ -100,8 +100,8 @@ void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::str
         const bool shown =
             !(first != nullptr && first->starts_with(hashed)) && !(other != nullptr && other->starts_with(hashed));
         const auto value = [](const std::string* text) { return text == nullptr ? "none" : *text; };
-        throw RankError("[ranks] not the same " + name + " on " + rank_name(rank) + " as on rank 0" +
-                        (shown ? ": " + value(other) + ", not " + value(first) : ""));
+        throw RankError("[ranks] " + rank_name(rank) + " and rank 0 differ in the " + name +
+                        (shown ? ": " + value(other) + " and " + value(first) : ""));
       }
     }
 }

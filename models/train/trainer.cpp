@@ -74,15 +74,15 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
       dropout_(Random(options.seed).split(2)) {
   if (model.task() != data.task() || model.vocabulary() != data.tokenizer()->size())
     throw Error(std::string("[train] the model is a ") + task_name(model.task()) + " of " +
-                std::to_string(model.vocabulary()) + " symbols; the data are for a " + task_name(data.task()) + " of " +
-                std::to_string(data.tokenizer()->size()));
+                std::to_string(model.vocabulary()) + " symbols, but the data are for a " + task_name(data.task()) +
+                " of " + std::to_string(data.tokenizer()->size()));
   if (model.input().channels != data.input().channels)
     throw Error("[train] the model reads frames of " + std::to_string(model.input().channels) +
-                " channels; the data have " + std::to_string(data.input().channels));
+                " channels, but the data have " + std::to_string(data.input().channels));
   if (task_source(model.task()) == Source::rows) check_padding(model, *data.tokenizer(), "train");
   if (model.max_length() > 0 && data.length() > model.max_length())
-    throw Error("[train] sequences of " + std::to_string(data.length()) + " tokens; the model takes at most " +
-                std::to_string(model.max_length()));
+    throw Error("[train] expected sequences of at most " + std::to_string(model.max_length()) +
+                " tokens, the most that the model takes, got " + std::to_string(data.length()));
   if (options.label_smoothing > 0 && model.task() == Task::retrieval)
     throw Error("[train] label smoothing is for classes; a retrieval learns vectors");
   if (options_.ranks != nullptr) check_ranks();
@@ -149,8 +149,8 @@ double Trainer::add_gradient(const Batch& batch, std::int64_t number, double sha
 void Trainer::check_no_average_in_use() const {
   if (average_ && average_->is_in_use())
     throw Error(
-        "[train] the model has the moving average of its parameters now: expected no step, and no state to be "
-        "saved or loaded");
+        "[train] the model holds the moving average of its parameters at the moment, so that no step can be taken and "
+        "no state can be saved or loaded");
 }
 
 double Trainer::learning_rate_of(std::int64_t step) const {

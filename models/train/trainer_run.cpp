@@ -118,6 +118,7 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
   info.length = data_.length();
   info.labels = data_.labels();
   info.pad_to = data_.pad_to();
+  info.pairs = data_.pairs();
   if (evaluation) info.validation_loss = evaluation->loss;
   const WeightAverage::InUse in_use(average_.get());
   save_checkpoint(folder, model_, *data_.tokenizer(), info);

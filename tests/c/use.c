@@ -143,9 +143,10 @@ static void misuse_models(weft_model* lm, weft_model* classes, const char* folde
   REFUSED(WEFT_INVALID_ARGUMENT, "expected sizeof(weft_info)", weft_model_info(lm, &info));
   REFUSED(WEFT_INVALID_ARGUMENT, "info is NULL", weft_model_info(lm, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "model is NULL", weft_model_info(NULL, &info));
-  REFUSED(WEFT_INVALID_ARGUMENT, "there are 3 labels, got index 3", weft_label(classes, 3, &name));
-  REFUSED(WEFT_INVALID_ARGUMENT, "got index -1", weft_label(classes, -1, &name));
-  REFUSED(WEFT_INVALID_ARGUMENT, "there are 0 labels", weft_label(lm, 0, &name));
+  REFUSED(WEFT_INVALID_ARGUMENT, "expected the index of one of 3 labels, got 3",
+          weft_label(classes, 3, &name));
+  REFUSED(WEFT_INVALID_ARGUMENT, "labels, got -1", weft_label(classes, -1, &name));
+  REFUSED(WEFT_INVALID_ARGUMENT, "one of 0 labels", weft_label(lm, 0, &name));
   REFUSED(WEFT_INVALID_ARGUMENT, "name is NULL", weft_label(classes, 0, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "model is NULL", weft_label(NULL, 0, &name));
 
@@ -154,7 +155,8 @@ static void misuse_models(weft_model* lm, weft_model* classes, const char* folde
   REFUSED(WEFT_INVALID_ARGUMENT, "got (0, 3)", weft_run(lm, tokens, 0, 3, logits, 4096, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "got (1, -3)", weft_run(lm, tokens, 1, -3, logits, 4096, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "elements", weft_run(lm, tokens, INT64_MAX, INT64_MAX, logits, 4096, NULL));
-  REFUSED(WEFT_INVALID_ARGUMENT, "logits is NULL, its capacity 4096", weft_run(lm, tokens, 1, 3, NULL, 4096, &count));
+  REFUSED(WEFT_INVALID_ARGUMENT, "logits is NULL, but its capacity is 4096",
+          weft_run(lm, tokens, 1, 3, NULL, 4096, &count));
   logits[0] = 123.0f;
   REFUSED(WEFT_BUFFER_TOO_SMALL, "room for 2", weft_run(lm, tokens, 1, 3, logits, 2, &count));
   EXPECT(logits[0] == 123.0f && count > 3);

@@ -83,7 +83,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(data + "--format xml",
           "--format: [format] expected one of auto, csv, tsv, semicolon, jsonl, fasttext, folders", 2);
   refuses(data + "--format jsonl", "row 1: expected a JSON object");
-  refuses(data + "--format folders", "a file; expected a folder");
+  refuses(data + "--format folders", "expected a folder, got a file");
   refuses(data + "--header maybe", "--header: expected yes, no or auto, got \"maybe\"", 2);
   for (const std::string columns : {"text", "text=", "body=1", "text=1,text=2", "label=1,label=2", "text=1,,label=2",
                                     "text=1,", "text=body+", "text=+body", "text=1++2", "label=+"})
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
     refuses(data + "--pad-to " + length, "--pad-to: expected a whole number in decimal, at least 2, or exact, got", 2);
   for (const std::string part : {"1", "-0.1", "nan", "x"})
     refuses(data + "--word-dropout " + part, "--word-dropout", 2);
-  refuses(data + sizes + "--pad-to 9", "sequences of 9 tokens; the model takes at most 8");
+  refuses(data + sizes + "--pad-to 9", "at most 8 tokens, the most that the model takes, got 9");
   refuses(gmlp + "--text " + text() + " --columns text=1", "--columns requires --data", 2);
 }
 
@@ -195,7 +195,7 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
   refuses("eval --checkpoint " + run() + " --text " + (folder / "missing"), "missing");
   refuses("eval --checkpoint " + run() + " --text " + (folder / "latin1"), "latin1\": invalid UTF-8 at byte 3");
   refuses("eval --checkpoint " + run() + " --data " + (folder / "rows"), "--text");
-  refuses("eval --checkpoint " + run() + " --text " + text() + " --seq-len 9", "a sequence of 9 tokens");
+  refuses("eval --checkpoint " + run() + " --text " + text() + " --seq-len 9", "sequences of 1 to 8 tokens, got 9");
   refuses("generate --checkpoint " + run() + " --prompt caf\xE9", "invalid UTF-8 at byte 3");
   refuses("generate --checkpoint " + run() + " --prompt a --prompt-file " + text(), "--prompt", 2);
   refuses("generate --checkpoint " + run() + " --prompt-file " + (folder / "missing"), "missing");

@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
   CHECK(said.code == 1);
   CHECK(said.out == answered);
   CHECK(contains(said.err, "e.jsonl: text 2: [classifier] a 0 at byte 0"));
-  CHECK(fails_with(classify("f.csv", "note,more\n", "--format folders"), 1, "folders are only for training"));
+  CHECK(fails_with(classify("f.csv", "note,more\n", "--format folders"), 1, "is only for training"));
 }
 
 TEST_CASE("weft classify, eval: --literal-quotes is taken over from the run, and other formats ignore it") {

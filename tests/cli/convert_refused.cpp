@@ -45,7 +45,7 @@ TEST_CASE("weft convert: a task that differs from IN's") {
   for (const std::string form : {"weft", "huggingface-fnet"}) {
     save(form, folder / form);
     CHECK(fails_with(weft("convert " + (folder / form) + " " + (folder / "out") + " --task masked-lm"), 1,
-                     "is of the task classifier, not masked-lm"));
+                     "has the task classifier, not masked-lm"));
     CHECK(!std::filesystem::exists(folder / "out"));
   }
 }

@@ -146,7 +146,7 @@ TEST_CASE_FIXTURE(Files, "a config.json that is nested too deep is named") {
   REQUIRE(weft(train("")).code == 0);
   folder.write("run/best/config.json", "{\"config\": " + std::string(20, '[') + std::string(20, ']') + "}");
   CHECK(fails_with(weft("info --checkpoint " + (folder / "run")), 1,
-                   "\"" + (folder / "run/best/config.json") + "\": [json] nested more than 16 deep"));
+                   "\"" + (folder / "run/best/config.json") + "\": [json] expected at most 16 levels of nesting"));
 }
 
 TEST_CASE_FIXTURE(Files, "a byte order mark is no symbol of a text") {
@@ -208,7 +208,8 @@ TEST_CASE_FIXTURE(Files, "a dangling link as the folder") {
 
 TEST_CASE_FIXTURE(Files, "refusals say why, and the way out") {
   CHECK(fails_with(weft(train("--arch fnet --task causal-lm")), 1,
-                   "[fnet] it can't be a causal-lm; its tasks are masked-lm, classifier, regression, multilabel, "
+                   "[fnet] this architecture does not support the task causal-lm; its tasks are masked-lm, classifier, "
+                   "regression, multilabel, "
                    "tagging, forecast, retrieval: the Fourier mixing sees the future"));
   CHECK(fails_with(weft("info --arch tnn --set use_multi_decay=true"), 1, "set use_decay to false"));
   CHECK(weft("info --arch tnn --set use_multi_decay=true --set use_decay=false").code == 0);

@@ -131,7 +131,8 @@ TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run, a
   const auto refused = [&](const std::string& options) { return weft(train + options + " --out " + (folder / "x")); };
   CHECK(fails_with(refused("--huber 1"), 1, "a classifier has no Huber loss"));
   CHECK(fails_with(refused("--task retrieval --focal 1"), 2, "--focal can't be used with the task retrieval"));
-  CHECK(fails_with(refused("--task multilabel --balance rows"), 1, "a multilabel can't balance by rows"));
+  CHECK(fails_with(refused("--task multilabel --balance rows"), 1,
+                   "the task multilabel does not support balancing by rows"));
   CHECK(fails_with(refused("--balance both"), 2, "none, weights, rows"));
   CHECK(fails_with(refused("--focal -1"), 2, "--focal"));
 }

@@ -1,6 +1,7 @@
 // Models of pairs of texts: trained on two columns, asked by table and by line.
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
@@ -74,6 +75,26 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: a table is read by the columns of trai
   const Outcome measured = weft("eval " + run + " --data " + (folder / "pairs.csv") + " --json");
   CHECK(measured.code == 0);
   CHECK(contains(measured.err, "second text in column \"two\""));
+}
+
+TEST_CASE_FIXTURE(Pairs, "pairs of texts: a checkpoint without its run takes them, too") {
+  const std::string alone = folder / "alone";
+  std::filesystem::copy(run + "/best", alone);
+  CHECK(contains(weft("info " + alone).out, "\nreads pairs of texts\n"));
+  CHECK(contains(weft("info " + run).out, "\nreads pairs of texts\n"));
+  folder.write("lines.txt", "a red box\tred lid\n");
+  const Outcome lines = weft("classify " + alone + " " + (folder / "lines.txt"));
+  CHECK(lines.code == 0);
+  CHECK(lines.out == ask("classify", "a red box\tred lid\n").out);
+  folder.write("table.csv", "two,text\nred lid,a red box\n");
+  const std::string table = alone + " " + (folder / "table.csv");
+  CHECK(fails_with(weft("classify " + table), 2, "the model reads pairs of texts; name the columns of both"));
+  CHECK(weft("classify " + table + " --columns text=text,second=two").out == lines.out);
+  const std::string pairs = alone + " --data " + (folder / "pairs.csv");
+  CHECK(fails_with(weft("eval " + pairs + " --columns label=same,text=one"), 2, "the model reads pairs of texts"));
+  CHECK(weft("eval " + pairs + " --columns label=same,text=one,second=two").code == 0);
+  CHECK(weft("quantize " + alone + " --to int8 --out " + (folder / "small")).code == 0);
+  CHECK(contains(weft("info " + (folder / "small")).out, "reads pairs of texts"));
 }
 
 TEST_CASE_FIXTURE(Pairs, "pairs of texts: the report shows both, and the vocabulary has the words of both") {

@@ -189,7 +189,7 @@ TEST_CASE("tokenizers that can't be used") {
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "tokens.json")), 1, "tokens.json"));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "noise")), 1, "noise"));
   const Outcome half = weft(train + "--tokenizer " + (folder / "half.json"));
-  CHECK(fails_with(half, 1, "half.json\": [tokenizer] it is damaged: not JSON, perhaps truncated"));
+  CHECK(fails_with(half, 1, "half.json\": [tokenizer] the tokenizer is damaged: expected JSON; it may be truncated"));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "")), 1, "--from RUN uses the tokenizer of a run"));
   const std::string learn = "tokenizer train --out " + (folder / "out") + " ";
   CHECK(fails_with(weft(learn + (folder / "empty") + " --kind words"), 1, "empty\" is empty"));

@@ -182,8 +182,8 @@ struct Forgery {
 // Damage that any JSON file can have; `whole` is an intact one.
 std::vector<Forgery> forgeries_of(const std::string& file, const std::string& whole) {
   const std::string inside = whole.substr(0, whole.rfind('}'));
-  return {{"10,000 deep", file, deep(10000), "nested more than"},
-          {"10,000 deep behind what is whole", file, inside + ",\"more\":" + deep(10000), "nested more than"},
+  return {{"10,000 deep", file, deep(10000), "levels of nesting"},
+          {"10,000 deep behind what is whole", file, inside + ",\"more\":" + deep(10000), "levels of nesting"},
           {"a key twice", file, twice(whole, "more"), "twice"},
           {"a key twice, the second with what is whole", file,
            "{\"a\":{\"b\":1,\"b\":2}," + whole.substr(whole.find('{') + 1), "twice"},
@@ -296,7 +296,7 @@ TEST_CASE("faults: forged configs, labels and tokenizers of a checkpoint, in lit
       "labels");
   add("a label twice", replaced("labels", R"(["a","b","a"])"), "labels");
   add("labels that are none", replaced("labels", R"({"a":1})"), "");
-  add("labels 10,000 deep", replaced("labels", deep(10000)), "nested more than");
+  add("labels 10,000 deep", replaced("labels", deep(10000)), "levels of nesting");
   add("2^40 classes", replaced("classes", huge), "");
   add("a config of terabytes", replaced("config", R"({"d_model":1048576,"layers":1000000,"seq_len":1048576})"), "");
   add("a config with negative sizes", replaced("config", R"({"d_model":-8})"), "");
@@ -304,7 +304,7 @@ TEST_CASE("faults: forged configs, labels and tokenizers of a checkpoint, in lit
   add("a tokenizer with a key twice", replaced("vocabulary", R"({"unit":"ids","size":1,"size":9})"), "twice");
   add("a tokenizer of 2^40 ids", replaced("vocabulary", R"({"unit":"ids","size":)" + huge + "}"), "");
   add("a tokenizer 10,000 deep", replaced("vocabulary", R"({"unit":"words","symbols":)" + deep(10000)),
-      "nested more than");
+      "levels of nesting");
   check_refused(all, folder / "", load);
 }
 

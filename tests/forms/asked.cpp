@@ -38,7 +38,7 @@ TEST_CASE("forms: a task that differs from the checkpoint's") {
     (void)save_checkpoint_as(form, folder / form, classifier());
     options.task = Task::masked_lm;
     CHECK_THROWS_WITH_AS((void)load_checkpoint_as(form, folder / form, options),
-                         doctest::Contains("is of the task classifier, not masked-lm"), Error);
+                         doctest::Contains("has the task classifier, not masked-lm"), Error);
     options.task = Task::classifier;
     CHECK(load_checkpoint_as(form, folder / form, options).model->task() == Task::classifier);
   }

@@ -197,14 +197,14 @@ TEST_CASE("labml's gMLP: outputs by its formula, there and back") {
   CHECK(contains(file.error("labml-gmlp", learned), "src_embed.positional_encodings are learned"));
   Tensors more = all;
   more["src_attn.query.weight"] = random_values({2});
-  CHECK(contains(file.error("labml-gmlp", more), "tensors that its config does not require: src_attn.query.weight"));
+  CHECK(contains(file.error("labml-gmlp", more), "tensors that the config does not require: src_attn.query.weight"));
   Tensors fewer = all;
   fewer.erase("encoder.layers.1.proj2.bias");
   CHECK(contains(file.error("labml-gmlp", fewer), "no tensors for these parameters: blocks.1.proj2.bias"));
   CHECK(contains(file.error("labml-gmlp", {{"x", random_values({2})}}), "no tensor is named"));
   LoadOptions masked;
   masked.task = Task::masked_lm;
-  CHECK(contains(file.error("labml-gmlp", all, masked), "labml-gmlp has no masked-lm"));
+  CHECK(contains(file.error("labml-gmlp", all, masked), "labml-gmlp does not support the task masked-lm"));
 }
 
 TEST_CASE("g-mlp-pytorch: outputs by its formula, causal or not, there and back") {
@@ -225,14 +225,14 @@ TEST_CASE("g-mlp-pytorch: outputs by its formula, causal or not, there and back"
   Tensors attention = all;
   attention["layers.0.fn.fn.fn.attn.to_qkv.weight"] = random_values({2, 2});
   CHECK(contains(file.error("g-mlp-pytorch", attention),
-                 "is of tiny attention (attn_dim), which weft's gMLP does not support"));
+                 "belongs to tiny attention (attn_dim), which weft's gMLP does not support"));
   Tensors turned = all;
   turned["layers.1.fn.fn.fn.sgu.weight"] = random_values({1, length, length + 1});
   CHECK(contains(file.error("g-mlp-pytorch", turned),
                  "layers.1.fn.fn.fn.sgu.weight (blocks.1.sgu.weight) is (5, 6) after rearranging"));
   LoadOptions classifier;
   classifier.task = Task::classifier;
-  CHECK(contains(file.error("g-mlp-pytorch", all, classifier), "g-mlp-pytorch has no classifier"));
+  CHECK(contains(file.error("g-mlp-pytorch", all, classifier), "g-mlp-pytorch does not support the task classifier"));
 }
 
 TEST_CASE("g-mlp-pytorch in bf16: the embedding is rounded once, by who wrote it, and computed with in f32") {
@@ -267,14 +267,15 @@ TEST_CASE("gMLPs that the two formats can't represent are refused, and nothing i
   };
   const std::string positions = R"({"d_model":6,"layers":1,"seq_len":5,"positions":true})";
   const std::string none = R"({"d_model":6,"layers":1,"seq_len":5,"positions":false})";
-  CHECK(contains(refused("g-mlp-pytorch", "gmlp", Task::causal_lm, positions), "it has no sinusoidal positions"));
-  CHECK(contains(refused("labml-gmlp", "gmlp", Task::causal_lm, none), "it always has sinusoidal positions"));
-  CHECK(contains(refused("labml-gmlp", "gmlp", Task::masked_lm, positions), "it has no masked-lm"));
-  CHECK(contains(refused("g-mlp-pytorch", "gmlp", Task::classifier, none), "it has no classifier"));
+  CHECK(
+      contains(refused("g-mlp-pytorch", "gmlp", Task::causal_lm, positions), "the format has no sinusoidal positions"));
+  CHECK(contains(refused("labml-gmlp", "gmlp", Task::causal_lm, none), "the format always has sinusoidal positions"));
+  CHECK(contains(refused("labml-gmlp", "gmlp", Task::masked_lm, positions), "does not support the task masked-lm"));
+  CHECK(contains(refused("g-mlp-pytorch", "gmlp", Task::classifier, none), "does not support the task classifier"));
   CHECK(contains(refused("labml-gmlp", "gmlp", Task::causal_lm, R"({"d_model":6,"tied":true,"positions":true})"),
-                 "it does not support a head that is tied"));
+                 "the format does not support a head that is tied"));
   CHECK(contains(refused("labml-gmlp", "fnet", Task::masked_lm, R"({"d_model":6})"),
-                 "it is of gmlp models, this is a fnet"));
+                 "the format is for gmlp models, but this is a fnet"));
 }
 
 }  // namespace weft::test

@@ -116,14 +116,16 @@ TEST_CASE(
   CHECK(contains(refused(R"({"causal":true,"heads":2})"), "heads 2 is a spatial gate of several heads"));
   CHECK(contains(refused(R"({"causal":true,"attn_dim":64})"), "attn_dim 64 is tiny attention"));
   CHECK(contains(refused(R"({"causal":true,"circulant_matrix":true})"), "circulant_matrix true is a circulant matrix"));
-  CHECK(contains(refused(R"({"depth":3})"), "depth is 3; the tensors have 2"));
-  CHECK(contains(refused(R"({"dim":8})"), "dim is 8; the tensors have 6"));
-  CHECK(contains(refused(R"({"seq_len":8})"), "seq_len is 8; the tensors have 5"));
-  CHECK(contains(refused(R"({"num_tokens":8})"), "num_tokens is 8; the tensors have 7"));
-  CHECK(contains(refused(R"({"ff_mult":4})"), "ff_mult is 4; the tensors have 2"));
+  CHECK(contains(refused(R"({"depth":3})"), "depth is 3, but the tensors have 2"));
+  CHECK(contains(refused(R"({"dim":8})"), "dim is 8, but the tensors have 6"));
+  CHECK(contains(refused(R"({"seq_len":8})"), "seq_len is 8, but the tensors have 5"));
+  CHECK(contains(refused(R"({"num_tokens":8})"), "num_tokens is 8, but the tensors have 7"));
+  CHECK(contains(refused(R"({"ff_mult":4})"), "ff_mult is 4, but the tensors have 2"));
   CHECK(contains(refused(R"({"causal":"yes"})"), "\"causal\" has the wrong type"));
-  CHECK(contains(refused(R"({"causal":true})", as(Task::masked_lm)), "\"causal\" says that it is not a masked-lm"));
-  CHECK(contains(refused(R"({"causal":false})", as(Task::causal_lm)), "\"causal\" says that it is not a causal-lm"));
+  CHECK(contains(refused(R"({"causal":true})", as(Task::masked_lm)),
+                 "\"causal\" says that the model is not a masked-lm"));
+  CHECK(contains(refused(R"({"causal":false})", as(Task::causal_lm)),
+                 "\"causal\" says that the model is not a causal-lm"));
   const std::string usual =
       R"j({"causal":true,"heads":1,"attn_dim":null,"shift_tokens":0,"act":"Identity()","circulant_matrix":false})j";
   CHECK(refused(usual) == "");
@@ -144,11 +146,12 @@ TEST_CASE(
     save_safetensors(folder / "model.safetensors", all);
     return error_of(folder / "model.safetensors");
   };
-  CHECK(contains(refused({{"layers.0.fn.fn.fn.sgu.weight", Tensor::zeros({2, 5, 5})}}),
-                 "sgu.weight is of a spatial gate of several heads (heads 2), which weft's gMLP does not support"));
+  CHECK(
+      contains(refused({{"layers.0.fn.fn.fn.sgu.weight", Tensor::zeros({2, 5, 5})}}),
+               "sgu.weight belongs to a spatial gate of several heads (heads 2), which weft's gMLP does not support"));
   CHECK(contains(refused({{"layers.0.fn.fn.fn.sgu.weight", Tensor::zeros({1, 5})},
                           {"layers.0.fn.fn.fn.sgu.circulant_pos_x", Tensor::zeros({1, 5})}}),
-                 "is of a circulant matrix (circulant_matrix), which weft's gMLP does not support"));
+                 "belongs to a circulant matrix (circulant_matrix), which weft's gMLP does not support"));
 }
 
 }  // namespace weft::test

@@ -83,8 +83,8 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   CHECK(contains(read.info.notes[1], "fnet.embeddings.position_ids is ignored"));
   old.tensors["cls.predictions.decoder.weight"] = Tensor::zeros({vocabulary, d});
   CHECK(contains(old.error(),
-                 "cls.predictions.decoder.weight and fnet.embeddings.word_embeddings.weight are both "
-                 "encoder.embeddings.word.weight, and differ"));
+                 "cls.predictions.decoder.weight and fnet.embeddings.word_embeddings.weight both hold "
+                 "encoder.embeddings.word.weight, but differ"));
   // If the config says so, the decoder's weight is separate.
   old.config["tie_word_embeddings"] = false;
   REQUIRE(old.error().empty());

@@ -26,13 +26,13 @@ TEST_CASE("Hugging Face FNet: unsupported, missing or damaged parts are refused 
                    "weft does not support \"" + std::string(unknown) + "\", only FNetForPreTraining, FNetForMaskedLM"));
   CHECK(contains(config("FNetForMaskedLM", "hidden_act", "quick_gelu"), "hidden_act: [activation] expected one of"));
   CHECK(contains(config("FNetForMaskedLM", "hidden_size", "six"), "\"hidden_size\" has the wrong type: \"six\""));
-  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 5), "its config requires (11, 5)"));
-  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 1 << 30), "its config requires a parameter of shape"));
-  CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1 << 30), "its config requires a parameter of shape"));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 5), "the config requires (11, 5)"));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 1 << 30), "the config requires a parameter of shape"));
+  CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1 << 30), "the config requires a parameter of shape"));
   CHECK(contains(config("FNetForMaskedLM", "intermediate_size", 0), "expected an intermediate_size"));
   CHECK(contains(config("FNetForMaskedLM", "layer_norm_eps", 0), "finite eps > 0"));
   CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1),
-                 "tensors that its config does not require: fnet.encoder.layer.1"));
+                 "tensors that the config does not require: fnet.encoder.layer.1"));
   const std::string classifier = "FNetForSequenceClassification";
   CHECK(
       contains(config(classifier, "problem_type", "regression"), "weft does not support the problem_type regression"));
@@ -43,11 +43,11 @@ TEST_CASE("Hugging Face FNet: unsupported, missing or damaged parts are refused 
   CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"2", "b"}}), "none with the key \"1\""));
   CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"1", "a"}, {"2", "b"}}), "the label \"a\" twice"));
   CHECK(contains(config(classifier, "id2label", {{"0", "a"}, {"1", "b"}}),
-                 "classifier.weight is (3, 6); its config requires (2, 6)"));
+                 "classifier.weight is (3, 6), but the config requires (2, 6)"));
   CHECK(contains(with("FNetModel", [](Folder& f) { f.tensors.erase("pooler.dense.bias"); }),
                  "no tensors for these parameters: pooler.dense.bias"));
   CHECK(contains(with("FNetModel", [](Folder& f) { f.tensors["colour"] = Tensor::zeros({1}); }),
-                 "tensors that its config does not require: colour"));
+                 "tensors that the config does not require: colour"));
   CHECK(contains(
       with("FNetModel", [](Folder& f) { f.tensors["embeddings.LayerNorm.bias"] = Tensor::zeros({d}, DType::i64); }),
       "embeddings.LayerNorm.bias (encoder.embeddings.norm.bias) is I64, expected f32"));

@@ -72,14 +72,14 @@ TEST_CASE("Hugging Face FNet: weft's own FNets are written, unless it can't repr
   };
   FnetConfig pre = config;
   pre.norm = "pre";
-  CHECK(contains(refused(made(pre, Task::masked_lm)), "it has no norms of the place \"pre\""));
+  CHECK(contains(refused(made(pre, Task::masked_lm)), "the format does not support norms placed \"pre\""));
   FnetConfig act = config;
   act.activation = "2+elu";
-  CHECK(contains(refused(made(act, Task::masked_lm)), "it has no activation 2+elu"));
+  CHECK(contains(refused(made(act, Task::masked_lm)), "the format does not support the activation 2+elu"));
   Checkpoint gmlp;
   gmlp.model = make_model({"gmlp", Task::causal_lm, 11, 0, R"({"d_model":6})"}, {});
   gmlp.tokenizer = tokenizer;
-  CHECK(contains(refused(gmlp), "it is for FNets; this is a gmlp"));
+  CHECK(contains(refused(gmlp), "the format is for FNet, but this model is a gmlp"));
 }
 
 }  // namespace weft::test

@@ -52,16 +52,18 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
 TEST_CASE("labml's FNet: unsupported parts are refused by name, in both directions") {
   const std::string layer = "encoder.layers.0.";
   CHECK(contains(with_tensor(layer + "self_attn.query.linear.weight", {6, 6}),
-                 "is of attention in place of the Fourier"));
-  CHECK(contains(with_tensor(layer + "feed_forward.linear_v.weight", {10, 6}), "is of a gated feed-forward network"));
-  CHECK(contains(with_tensor(layer + "src_attn.query.linear.weight", {6, 6}), "is of attention to another sequence"));
+                 "belongs to attention in place of the Fourier"));
+  CHECK(contains(with_tensor(layer + "feed_forward.linear_v.weight", {10, 6}),
+                 "belongs to a gated feed-forward network"));
+  CHECK(contains(with_tensor(layer + "src_attn.query.linear.weight", {6, 6}),
+                 "belongs to attention to another sequence"));
   CHECK(contains(with_tensor("src_embed.positional_encodings", {12, 1, 6}),
                  "are learned, but weft's FNet supports only sinusoidal positions"));
-  CHECK(contains(with_tensor("what.weight", {6}), "tensors that its config does not require: what.weight"));
+  CHECK(contains(with_tensor("what.weight", {6}), "tensors that the config does not require: what.weight"));
   StateDict fewer = fnet();
   fewer.tensors.erase("encoder.layers.1.norm_ff.bias");
   CHECK(contains(fewer.error(), "no tensors for these parameters: encoder.layers.1.output_norm.bias"));
-  CHECK(contains(fnet().error(of_task(Task::masked_lm)), "labml-fnet has no masked-lm"));
+  CHECK(contains(fnet().error(of_task(Task::masked_lm)), "labml-fnet does not support the task masked-lm"));
 
   FnetConfig config = config_from_json<FnetConfig>("fnet", fnet().read().model->config());
   const auto refused_of = [&](const FnetConfig& changed) {
@@ -72,16 +74,20 @@ TEST_CASE("labml's FNet: unsupported parts are refused by name, in both directio
     change(other);
     return refused_of(other);
   };
-  CHECK(contains(changed([](FnetConfig& c) { c.head = "task"; }), "it has no head \"task\""));
-  CHECK(contains(changed([](FnetConfig& c) { c.embeddings = "bert"; }), "it has no embeddings of the kind bert"));
-  CHECK(contains(changed([](FnetConfig& c) { c.norm = "post"; }), "it has no norms of the place \"post\""));
-  CHECK(contains(changed([](FnetConfig& c) { c.activation = "gelu"; }), "it has no activation gelu"));
-  CHECK(contains(changed([](FnetConfig& c) { c.eps = 1e-12; }), "it has no eps of its norms but 1e-5"));
-  config.head = "task";
-  CHECK(contains(refused("labml-fnet", model_spec(config, Task::masked_lm, 9)), "it has no masked-lm"));
-  config.norm = "post";
+  CHECK(contains(changed([](FnetConfig& c) { c.head = "task"; }), "does not support the head \"task\""));
   CHECK(
-      contains(refused("huggingface-fnet", model_spec(config, Task::masked_lm, 9)), "it has no sinusoidal embeddings"));
+      contains(changed([](FnetConfig& c) { c.embeddings = "bert"; }), "does not support embeddings of the kind bert"));
+  CHECK(contains(changed([](FnetConfig& c) { c.norm = "post"; }), "the format does not support norms placed \"post\""));
+  CHECK(contains(changed([](FnetConfig& c) { c.activation = "gelu"; }),
+                 "the format does not support the activation gelu"));
+  CHECK(contains(changed([](FnetConfig& c) { c.eps = 1e-12; }),
+                 "the format does not support an eps of norms other than 1e-5"));
+  config.head = "task";
+  CHECK(contains(refused("labml-fnet", model_spec(config, Task::masked_lm, 9)),
+                 "the format does not support the task masked-lm"));
+  config.norm = "post";
+  CHECK(contains(refused("huggingface-fnet", model_spec(config, Task::masked_lm, 9)),
+                 "the format does not support sinusoidal embeddings"));
 }
 
 }  // namespace weft::test

@@ -137,7 +137,7 @@ TEST_CASE("TNN forms: gamma is a constant, or learned where config.json says so"
   StateDict none = fairseq();
   for (const std::string layer : {"0", "1"})
     none.tensors.erase("decoder.layers." + layer + ".self_attn.gtu.toep.gamma");
-  CHECK(contains(none.error(), "config.json\": use_decay is true; the tensors have false"));
+  CHECK(contains(none.error(), "config.json\": use_decay is true, but the tensors have false"));
   none.config.erase("use_decay");
   CHECK_FALSE(config_of(none.read()).use_decay);
 }
@@ -145,25 +145,25 @@ TEST_CASE("TNN forms: gamma is a constant, or learned where config.json says so"
 TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
   const std::string layer = "decoder.layers.0.", gtu = layer + "self_attn.gtu.",
                     not_here = ", which weft's TNN does not support";
-  CHECK(contains(with_tensor(fairseq(), gtu + "d"), gtu + "d is of resi_param" + not_here));
-  CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scale"), "scale is of rmsnorm" + not_here));
+  CHECK(contains(with_tensor(fairseq(), gtu + "d"), gtu + "d belongs to resi_param" + not_here));
+  CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scale"), "scale belongs to rmsnorm" + not_here));
   StateDict gated = fairseq();
   gated.tensors[layer + "final_layer_norm.scale"] = Tensor::full({6}, 1);
-  CHECK(contains(with_tensor(gated, layer + "final_layer_norm.gate"), "gate is of gatedrmsnorm" + not_here));
-  CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scala"), "scala is of scalenorm" + not_here));
-  CHECK(contains(without_tensor(fairseq(), layer + "glu.l3.weight"), "is of glu_type 2" + not_here));
+  CHECK(contains(with_tensor(gated, layer + "final_layer_norm.gate"), "gate belongs to gatedrmsnorm" + not_here));
+  CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scala"), "scala belongs to scalenorm" + not_here));
+  CHECK(contains(without_tensor(fairseq(), layer + "glu.l3.weight"), "has glu_type 2" + not_here));
   CHECK(contains(with_argument(fairseq(), "glu_type", 2), "glu_type 2 is the second kind of gated linear unit"));
   CHECK(contains(with_tensor(fairseq(), gtu + "in_proj.weight"), "(gtu_type 3)" + not_here));
   CHECK(contains(with_argument(fairseq(), "gtu_type", 3), "gtu_type 3 is the third kind of gated Toeplitz unit"));
   CHECK(contains(with_argument(fairseq(), "fina_act", "silu"), "fina_act \"silu\" is an activation after the gated"));
   CHECK(contains(with_argument(fairseq(), "resi_param", true), "resi_param true is a factor of the residual"));
   CHECK(contains(with_tensor(fairseq(), "decoder.embed_tokens.embeddings.0.0.weight"),
-                 "is of adaptive_input" + not_here));
-  CHECK(
-      contains(with_tensor(fairseq(), "decoder.adaptive_softmax.head.weight"), "is of an adaptive softmax" + not_here));
+                 "belongs to adaptive_input" + not_here));
+  CHECK(contains(with_tensor(fairseq(), "decoder.adaptive_softmax.head.weight"),
+                 "belongs to an adaptive softmax" + not_here));
   CHECK(contains(with_argument(fairseq(), "no_scale_embedding", true), "no_scale_embedding true is embeddings that"));
-  CHECK(contains(with_tensor(fairseq(), "encoder.layers.0.fc1.weight"), "is of an encoder, or attention to one"));
-  CHECK(contains(with_tensor(fairseq(), layer + "encoder_attn.gtu.o.weight"), "is of attention to an encoder"));
+  CHECK(contains(with_tensor(fairseq(), "encoder.layers.0.fc1.weight"), "belongs to an encoder, or attention to one"));
+  CHECK(contains(with_tensor(fairseq(), layer + "encoder_attn.gtu.o.weight"), "belongs to attention to an encoder"));
   CHECK(
       contains(with_tensor(fairseq(), "decoder.embed_positions.weight"), "positions that are added to the embeddings"));
   CHECK(contains(with_argument(fairseq(), "no_token_positional_embeddings", false), "positions that are added"));
@@ -180,23 +180,23 @@ TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
                  "(decoder_normalize_before false) nor no_decoder_final_norm"));
   CHECK(contains(with_tensor(fairseq(), "decoder.version", {1}),
                  "decoder.version is one of those for which fairseq leaves out the norm before the head"));
-  CHECK(contains(fairseq().error(of_task(Task::masked_lm)), "fairseq-tnn has no masked-lm"));
+  CHECK(contains(fairseq().error(of_task(Task::masked_lm)), "fairseq-tnn does not support the task masked-lm"));
 }
 
 TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensors") {
   const std::string layer = "decoder.layers.1.";
   CHECK(contains(without_tensor(fairseq(), layer + "glu.l1.bias"), "no tensors for these parameters"));
   CHECK(contains(with_tensor(fairseq(), "decoder.layernorm_embedding.weight"),
-                 "tensors that its config does not require: decoder.layernorm_embedding.weight"));
+                 "tensors that the config does not require: decoder.layernorm_embedding.weight"));
   CHECK(contains(without_tensor(fairseq(), "decoder.layers.0.glu.l1.bias"),
                  "some of its linear layers have a bias and some have none; in weft's TNN all have one, or none has"));
   StateDict norms = fairseq();
   norms.tensors["decoder.layers.0.self_attn_layer_norm.weight"] = Tensor::full({6}, 1);
   CHECK(contains(norms.error(), "have norms of two kinds; weft's TNN supports only one"));
-  CHECK(contains(with_argument(fairseq(), "rpe_embedding", 64), "rpe_embedding is 64; the tensors have 3"));
-  CHECK(contains(with_argument(fairseq(), "glu_dim", -1), "glu_dim is 6; the tensors have 5"));
+  CHECK(contains(with_argument(fairseq(), "rpe_embedding", 64), "rpe_embedding is 64, but the tensors have 3"));
+  CHECK(contains(with_argument(fairseq(), "glu_dim", -1), "glu_dim is 6, but the tensors have 5"));
   CHECK(contains(with_argument(fairseq(), "norm_type", "rmsnorm"),
-                 "norm_type is \"rmsnorm\"; the tensors have \"simplermsnorm\""));
+                 "norm_type is \"rmsnorm\", but the tensors have \"simplermsnorm\""));
   CHECK(contains(with_argument(fairseq(), "act_fun", "tanh"), "config.json\": act_fun \"tanh\": expected none, gelu"));
   CHECK(contains(with_argument(fairseq(), "residual", "yes"), "the value of \"residual\" has the wrong type"));
   CHECK(fairseq().read().model->task() == Task::causal_lm);
@@ -205,12 +205,12 @@ TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensor
   other.config["act_fun"] = "None";
   CHECK(config_of(other.read()).act == "none");
   CHECK(config_of(other.read()).heads == 2);
-  CHECK(contains(pytorch().error(of_task(Task::masked_lm)), "\"causal\" says that it is not a masked-lm"));
+  CHECK(contains(pytorch().error(of_task(Task::masked_lm)), "\"causal\" says that the model is not a masked-lm"));
   CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.d"),
-                 "is of resi_param, which weft's TNN does not support"));
-  CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.pre_norm.weight"), "is of an early version's norm"));
+                 "belongs to resi_param, which weft's TNN does not support"));
+  CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.pre_norm.weight"), "belongs to an early version's norm"));
   CHECK(contains(with_tensor(pytorch(), "layers.0.token_norm.scale"),
-                 "is of rmsnorm, which weft's TNN does not support"));
+                 "belongs to rmsnorm, which weft's TNN does not support"));
   StateDict nothing = pytorch();
   nothing.tensors = {{"x", Tensor::full({2}, 1)}};
   CHECK(contains(nothing.error(), "embedding.weight"));
@@ -221,16 +221,18 @@ TEST_CASE("TNN forms: models that they can't represent are refused") {
     return ModelSpec{"tnn", task, 7, task == Task::classifier ? 3 : 0,
                      R"({"d_model":6,"layers":1,"seq_len":5)" + more + "}"};
   };
-  CHECK(contains(refused("fairseq-tnn", tnn("", Task::classifier)), "it has no classifier; nothing was written"));
-  CHECK(contains(refused("fairseq-tnn", tnn("", Task::masked_lm)), "it has no masked-lm"));
-  CHECK(contains(refused("fairseq-tnn", tnn(R"(,"prenorm":false)")), "it has no norms after the mixers"));
-  CHECK(contains(refused("fairseq-tnn", tnn(R"(,"bias":false)")), "it has no gated Toeplitz units without biases"));
-  CHECK(
-      contains(refused("fairseq-tnn", tnn(R"(,"final_norm":"simplermsnorm")")), "it has no norm before the head but"));
+  CHECK(contains(refused("fairseq-tnn", tnn("", Task::classifier)),
+                 "the format does not support the task classifier; nothing was written"));
+  CHECK(contains(refused("fairseq-tnn", tnn("", Task::masked_lm)), "does not support the task masked-lm"));
+  CHECK(contains(refused("fairseq-tnn", tnn(R"(,"prenorm":false)")), "does not support norms after the mixers"));
+  CHECK(contains(refused("fairseq-tnn", tnn(R"(,"bias":false)")),
+                 "does not support gated Toeplitz units without biases"));
+  CHECK(contains(refused("fairseq-tnn", tnn(R"(,"final_norm":"simplermsnorm")")),
+                 "does not support a norm before the head other than"));
   for (const std::string form : {"fairseq-tnn", "tnn-pytorch"}) {
-    CHECK(contains(refused(form, tnn(R"(,"rpe_act":"tanh")")), "it has no activation tanh"));
-    CHECK(
-        contains(refused(form, {"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6})"}), "of tnn models, this is a gmlp"));
+    CHECK(contains(refused(form, tnn(R"(,"rpe_act":"tanh")")), "the format does not support the activation tanh"));
+    CHECK(contains(refused(form, {"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6})"}),
+                   "for tnn models, but this is a gmlp"));
     Checkpoint small;
     small.model = make_model(tnn(""), {});
     small.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");

@@ -51,7 +51,8 @@ static_assert(detail::count_fields<FnetConfig>() == 14);
 TEST_CASE("config: a field that isn't listed is an error wherever the list is used") {
   CHECK(config_to_json(Listed<true>()) == R"({"size":1,"tied":true,"scale":2.0,"name":"x","forgotten":false})");
   CHECK(config_fields<Listed<true>>().size() == 5);
-  const char* const error = "[config] fields() lists 4 of the struct's 5 fields: size, tied, scale, name";
+  const char* const error =
+      "[config] expected fields() to list all 5 fields of the struct, got only 4: size, tied, scale, name";
   CHECK_THROWS_WITH_AS(config_to_json(Listed<false>()), error, Error);
   CHECK_THROWS_WITH_AS(config_from_json<Listed<false>>("here", "{}"), error, Error);
   CHECK_THROWS_WITH_AS(config_fields<Listed<false>>(), error, Error);

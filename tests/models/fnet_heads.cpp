@@ -119,13 +119,13 @@ TEST_CASE("FNet: classifiers of the next sentence, and only a pooler") {
   CHECK_THROWS_WITH(made(Task::classifier, small("next-sentence"), 3),
                     "[fnet] expected 2 classes, those of a next-sentence head, got 3");
   CHECK_THROWS_WITH(made(Task::classifier, small("pooler"), 3),
-                    "[fnet] expected 6 classes, the outputs of a pooler, got 3");
+                    "[fnet] expected 6 classes, the width of the pooler, got 3");
   CHECK_THROWS_WITH(made(Task::masked_lm, small("both")),
                     "[fnet head] expected one of task, pooler, next-sentence, last, mean, got \"both\"");
   CHECK_THROWS_AS(made(Task::masked_lm, small("task", true, -2)), Error);
   FnetConfig one_type = small("task", true, sep);
   one_type.types = 1;
-  CHECK_THROWS_WITH(made(Task::masked_lm, one_type), "[fnet] a separator needs 2 types of tokens, got 1");
+  CHECK_THROWS_WITH(made(Task::masked_lm, one_type), "[fnet] a separator needs 2 token types, got 1");
 }
 
 TEST_CASE("FNet: a separate decoder") {
@@ -200,14 +200,13 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, elsew
   CHECK(model->config_for(Task::classifier) == model->config());
   CHECK(model->config_for(Task::masked_lm).find("head") == std::string::npos);
   CHECK(model->config_for(Task::masked_lm).find("sinusoidal") != std::string::npos);
-  CHECK_THROWS_WITH(made(Task::masked_lm, config), "[fnet] the head \"last\" is a classifier's");
+  CHECK_THROWS_WITH(made(Task::masked_lm, config), "[fnet] the head \"last\" is only for classifiers");
   CHECK_THROWS_WITH(fnet(model).run(pair_of_texts, their_types),
                     "[fnet] only embeddings of the kind bert have types of tokens");
-  CHECK_THROWS_WITH((*model)(Tensor::zeros({1, 9}, DType::i64)),
-                    "[fnet] a sequence of 9 tokens; the model takes 1 to 8");
+  CHECK_THROWS_WITH((*model)(Tensor::zeros({1, 9}, DType::i64)), "[fnet] expected sequences of 1 to 8 tokens, got 9");
   config.separator = sep;
   CHECK_THROWS_WITH(made(Task::classifier, config, 3),
-                    "[fnet] a separator needs 2 types of tokens, got sinusoidal embeddings, which have none");
+                    "[fnet] a separator needs 2 token types, got sinusoidal embeddings, which have none");
   config.separator = -1;
   config.embeddings = "learned";
   CHECK_THROWS_WITH(made(Task::classifier, config, 3),
@@ -276,7 +275,7 @@ TEST_CASE("FNet: a classifier of the tokens' mean") {
   CHECK(gradient_error(f, {slice(pair_of_texts, 0, 0, 2)}, model->parameters()) <= 1e-6);
   CHECK(model->config_for(Task::classifier) == model->config());
   CHECK(model->config_for(Task::masked_lm).find("head") == std::string::npos);
-  CHECK_THROWS_WITH(made(Task::masked_lm, small("mean")), "[fnet] the head \"mean\" is a classifier's");
+  CHECK_THROWS_WITH(made(Task::masked_lm, small("mean")), "[fnet] the head \"mean\" is only for classifiers");
 }
 
 }  // namespace weft::test

@@ -164,7 +164,7 @@ TEST_CASE("gMLP token stream: the logits of the full forward pass, and a window 
 
 TEST_CASE("gMLP: errors") {
   const auto model = small_model(Task::causal_lm);
-  CHECK_THROWS_WITH_AS((*model)(random_tokens(1, 10)), "[gmlp] a sequence of 10 tokens; the model takes 1 to 9", Error);
+  CHECK_THROWS_WITH_AS((*model)(random_tokens(1, 10)), "[gmlp] expected sequences of 1 to 9 tokens, got 10", Error);
   CHECK_THROWS_AS((*model)(Tensor::zeros({1, 3})), Error);
   CHECK_THROWS_AS((*model)(Tensor::full({1, 3}, 7, DType::i64)), Error);
   CHECK_THROWS_AS(SpatialGatingUnit(8, 4, init64)(Tensor::zeros({5, 1, 8}, DType::f64)), Error);

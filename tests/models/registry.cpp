@@ -206,7 +206,9 @@ TEST_CASE("a registered architecture: config and tasks") {
   const auto make = [](Task task, const std::string& config, std::int64_t classes = 0) {
     return make_model({"mean", task, 7, classes, config}, {});
   };
-  CHECK_THROWS_WITH(make(Task::masked_lm, "{}"), "[mean] it can't be a masked-lm; its tasks are causal-lm, classifier");
+  CHECK_THROWS_WITH(
+      make(Task::masked_lm, "{}"),
+      "[mean] this architecture does not support the task masked-lm; its tasks are causal-lm, classifier");
   CHECK_THROWS_WITH(make(Task::classifier, "{}"), "[model] a classifier needs at least 1 class, got 0");
   const Task lm = Task::causal_lm;
   CHECK_THROWS_WITH(make(lm, R"({"depth":1})"),

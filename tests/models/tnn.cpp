@@ -173,7 +173,7 @@ TEST_CASE("TNN classifier: padding is not in the mean") {
 TEST_CASE("TNN: errors") {
   const auto model = small_model(Task::causal_lm);
   CHECK_THROWS_WITH_AS((*model)(Tensor::zeros({1, 0}, DType::i64)),
-                       "[tnn] a sequence of 0 tokens; the model takes 1 to any number", Error);
+                       "[tnn] expected sequences of at least 1 tokens, got 0", Error);
   CHECK_THROWS_AS((*model)(Tensor::zeros({1, 3})), Error);
   CHECK_THROWS_AS((*model)(Tensor::full({1, 3}, 7, DType::i64)), Error);
   CHECK(model->max_length() == 0);

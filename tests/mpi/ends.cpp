@@ -44,13 +44,13 @@ TEST_CASE_FIXTURE(Runs, "mpirun: other builds, settings or data on one of the ra
   if (const auto isas = available_isas(); isas.size() > 1) {
     const std::string other = isa_name(isas.front());
     CHECK(fails_with_line(shell(two("", "-x WEFT_ISA=" + other + " ")),
-                          "not the same instruction set on rank 1 as on rank 0: " + other));
+                          "rank 1 and rank 0 differ in the instruction set: " + other));
   }
-  CHECK(fails_with_line(shell(two("--seed 2")), "not the same seed on rank 1 as on rank 0: 2, not 1"));
+  CHECK(fails_with_line(shell(two("--seed 2")), "rank 1 and rank 0 differ in the seed: 2 and 1"));
   CHECK(fails_with_line(shell(two("--optimizer sgd")),
-                        "not the same optimizer on rank 1 as on rank 0: \"sgd\", not \"adamw\""));
-  CHECK(fails_with_line(shell(two("--steps 11")), "not the same number of steps on rank 1 as on rank 0: 11, not 10"));
-  CHECK(fails_with_line(shell(two("--text " + (folder / "other"))), "not the same data on rank 1 as on rank 0"));
+                        "rank 1 and rank 0 differ in the optimizer: \"sgd\" and \"adamw\""));
+  CHECK(fails_with_line(shell(two("--steps 11")), "rank 1 and rank 0 differ in the number of steps: 11 and 10"));
+  CHECK(fails_with_line(shell(two("--text " + (folder / "other"))), "rank 1 and rank 0 differ in the data"));
   CHECK(fails_with_line(shell(two("--text " + (folder / "none"))), "rank 1: [file] can't open \"" + (folder / "none")));
   CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
 }
@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: another build on one of the ranks is found, als
           0);
   const std::string more = train("--steps 10").substr(std::string("\"$WEFT\"").size());
   CHECK(fails_with_line(shell(mpirun(1) + train("--steps 10") + " : -n 1 " + (folder / "weft") + more),
-                        "not the same build of weft on rank 1 as on rank 0: "));
+                        "rank 1 and rank 0 differ in the build of weft: "));
 }
 
 TEST_CASE_FIXTURE(Runs, "mpirun: a missing module is reported once, and none is loaded from the current folder") {
@@ -101,8 +101,9 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find so
     return shell(mpirun(1) + first + " : -n 1 " + second);
   };
   CHECK(fails_with_line(beside(train("--overwrite"), resume + (folder / "run")),
-                        "not the same command on rank 1 as on rank 0: a run that goes on, not a new run"));
-  CHECK(fails_with_line(beside(resume + (folder / "run"), train("--overwrite")), "not the same command on rank 1"));
+                        "rank 1 and rank 0 differ in the command: a run that goes on and a new run"));
+  CHECK(fails_with_line(beside(resume + (folder / "run"), train("--overwrite")),
+                        "rank 1 and rank 0 differ in the command"));
   CHECK(fails_with_line(beside(train("--overwrite"), "\"$WEFT\" train --help"), "a help page, not a new run"));
   CHECK(fails_with_line(beside("\"$WEFT\" train --help", resume + (folder / "run")), "not a help page"));
   std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
@@ -110,7 +111,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find so
   for (const bool first : {false, true})
     CHECK(fails_with_line(
         beside(resume + (folder / (first ? "copy" : "run")), resume + (folder / (first ? "run" : "copy"))),
-        "not the same state of the run on rank 1 as on rank 0"));
+        "rank 1 and rank 0 differ in the state of the run"));
   // Rank 0 decides what is left to do.
   const std::string done = "\"$WEFT\" train --resume ";
   std::filesystem::copy(folder / "run/last/training.safetensors", folder / "copy/last/training.safetensors");

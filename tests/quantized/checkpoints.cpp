@@ -189,7 +189,7 @@ TEST_CASE("quantized checkpoints: damaged ones are refused") {
     numbers[1] = static_cast<float>(bad);
     return Tensor::from(numbers, scales.shape());
   };
-  check_refused(forged(saved, scale, {}), scaled + " is i8 and has no " + scale);
+  check_refused(forged(saved, scale, {}), scaled + " is i8, but the file has no " + scale);
   check_refused(forged(saved, scale, with(std::nan(""))), scale + " has nan");
   check_refused(forged(saved, scale, with(INFINITY)), scale + " has inf");
   check_refused(forged(saved, scale, with(-1)), scale + " has -1.0");
@@ -198,10 +198,11 @@ TEST_CASE("quantized checkpoints: damaged ones are refused") {
   check_refused(forged(saved, scale, raw::convert(scales, DType::f64)), scale + " is F64, expected f32");
   check_refused(forged(saved, scaled, raw::convert(values, DType::f64)), scaled + " is F64, expected i8");
   check_refused(forged(saved, scaled, raw::convert(values, DType::f32)),
-                "tensors; its config requires");  // with scales
+                " tensors, as the config requires, got ");  // with scales
   check_refused(forged(saved, scaled, slice(values, 1, 0, columns - 1)), scaled + " is (" + std::to_string(rows));
   check_refused(forged(saved, "norm.weight", Tensor::zeros({16}, DType::bf16)), "norm.weight is BF16, expected f32");
-  check_refused(forged(saved, "none", Tensor::zeros({1}), "norm.weight_scale"), "tensors; its config requires");
+  check_refused(forged(saved, "none", Tensor::zeros({1}), "norm.weight_scale"),
+                " tensors, as the config requires, got ");
   const std::string whole = *saved.bytes();
   for (std::size_t cut = 0; cut < whole.size(); cut += 499) {
     saved.folder.write("forged/model.safetensors", whole.substr(0, cut));

@@ -259,12 +259,12 @@ TEST_CASE("quantize: parameters that can't be rounded are named, and nothing is 
   CHECK(contains(error_of([] {
                    quantize(NamedParameters{{"a", Parameter(Tensor::zeros({2, 2}))}}, DType::i8);
                  }),
-                 "no parameter is quantizable"));
+                 "no parameter that can be quantized"));
   Parameter vector(Tensor::zeros({2}));
   vector.set_quantizable(true);
   CHECK(error_of([&] {
           quantize(NamedParameters{{"a", vector}}, DType::i8);
-        }) == "[quantize] expected matrices (out, in), a is (2,)");
+        }) == "[quantize] expected matrices (out, in), but a is (2,)");
 }
 
 TEST_CASE("quantize: a row of zeros has the scale 0 and stays; a parameter that occurs twice is rounded once") {

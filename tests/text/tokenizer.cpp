@@ -283,7 +283,7 @@ TEST_CASE("vocabulary: symbols and ids") {
   CHECK(v.symbol(0) == "b");
   CHECK_THROWS_AS((void)v.symbol(3), Error);
   CHECK_THROWS_AS((void)v.symbol(-1), Error);
-  CHECK_THROWS_WITH((void)Vocabulary::of_symbols({"a", "b", "a"}), "[vocabulary] symbol \"a\" comes twice");
+  CHECK_THROWS_WITH((void)Vocabulary::of_symbols({"a", "b", "a"}), "[vocabulary] symbol \"a\" occurs twice");
 }
 
 }  // namespace weft::test

@@ -128,7 +128,7 @@ TEST_CASE("balance: tags are weighted by the tags of all words") {
   CHECK_THROWS_WITH_AS(
       (void)target_data(rows, rows, kind, learn_tokenizer("whitespace", rows.texts, {Task::tagging, 0, 1}), 4, 2,
                         {Balance::rows}),
-      doctest::Contains("a tagging can't balance by rows"), Error);
+      doctest::Contains("the task tagging does not support balancing by rows"), Error);
 }
 
 TEST_CASE("balance: chosen rows of a set") {

@@ -111,27 +111,28 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
                    j["task"] = "classifier";
                    j["classes"] = 2;
                  }),
-                 "its config requires"));
+                 "the config requires"));
   CHECK(contains(error([](Json& j, Tensors&) { j["arch"] = "fnet"; }), "[fnet]"));
   CHECK(contains(error([](Json& j, Tensors&) { j["config"]["colour"] = 1; }), "unknown config key \"colour\""));
-  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_ffn"] = 32; }), "its config requires"));
-  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["layers"] = 1; }), "its config does not require"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_ffn"] = 32; }), "the config requires"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["config"]["layers"] = 1; }), "the config does not require"));
   CHECK(contains(error([](Json& j, Tensors&) { j["config"]["d_model"] = -1; }), "d_model"));
-  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["characters"] = "ab"; }), "its config requires"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["characters"] = "ab"; }), "the config requires"));
   CHECK(contains(error([](Json& j, Tensors&) { j.erase("step"); }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["task"] = 7; }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["step"] = 1e300; }), "\"step\" has the wrong type"));
-  CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["unit"] = 1; }), "[tokenizer] it is damaged"));
+  CHECK(
+      contains(error([](Json& j, Tensors&) { j["vocabulary"]["unit"] = 1; }), "[tokenizer] the tokenizer is damaged"));
   CHECK(contains(error([](Json&, Tensors& t) { t.back().first = "other"; }), "no tensors for these parameters"));
   CHECK(contains(error([](Json&, Tensors& t) { t.pop_back(); }), "only 0 more parameters"));
   CHECK(contains(error([](Json&, Tensors& t) { t.emplace_back("more", t[0].second); }),
-                 "tensors that its config does not require: more"));
+                 "tensors that the config does not require: more"));
   const auto to_integers = [](Json&, Tensors& t) { t[0].second = Tensor::zeros(t[0].second.shape(), DType::i64); };
   CHECK(contains(error(to_integers), "expected f32"));
   CHECK(contains(error([](Json& j, Tensors&) { j["length"] = -3; }), "expected a step and a length"));
   const std::string deep(3000000, '[');
   save_safetensors(folder / "forged/model.safetensors", {{"x", Tensor::zeros({2})}}, {{"weft", deep}});
-  CHECK(contains(load_error(folder / "forged"), "nested more than 16 deep"));
+  CHECK(contains(load_error(folder / "forged"), "at most 16 levels of nesting"));
   save_safetensors(folder / "forged/model.safetensors", {{"x", Tensor::zeros({2})}});
   CHECK(contains(load_error(folder / "forged"), "is not a checkpoint of weft"));
 }
@@ -188,9 +189,9 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
     const SmallTask small = small_task(arch, usual_task(arch));
     save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
     for (const char* config : {R"({"layers":1000000000})", R"({"d_model":20000})"})
-      CHECK(contains(error(Json::parse(config)), "its config requires"));
+      CHECK(contains(error(Json::parse(config)), "the config requires"));
     if (small.model->max_length() > 0)  // otherwise no parameter depends on the length
-      CHECK(contains(error({{"seq_len", 20000}}), "its config requires"));
+      CHECK(contains(error({{"seq_len", 20000}}), "the config requires"));
     CHECK(contains(error({{"seq_len", std::int64_t{1} << 32}}), "seq_len"));
   }
   // Without layers, no parameter of gMLP depends on its length.
@@ -306,7 +307,7 @@ TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
   }
   options.top_p = 1;
   CHECK_THROWS_WITH(generate(*model, *characters("abc"), "a", options, [](const auto&) { return true; }),
-                    "[generate] the tokenizer has 4 symbols, the model 3: they do not belong together");
+                    "[generate] the tokenizer has 4 symbols, but the model 3: the two do not belong together");
 }
 
 TEST_CASE("generate: words come with the text between them") {

@@ -228,7 +228,7 @@ TEST_CASE("embed: vectors of models of other tasks, and what has none") {
       *make_model({"tnn", Task::classifier, 0, 2, R"({"d_model":6,"layers":1})", frames}, {Random(3), DType::f32}),
       *no_tokenizer(), {});
   CHECK(contains(error_of([&] { Embedder(load_checkpoint(folder / "frames", Purpose::inference)); }),
-                 "the checkpoint reads numbers"));
+                 "one that reads numbers"));
 }
 
 TEST_CASE("embed: the nearest vectors, in order, in f32 and bf16") {

@@ -139,8 +139,7 @@ TEST_CASE("rows of different lengths: lengths that aren't those of the rows") {
     Batch batch = batch_of(9, 0);
     batch.lengths = wrong;
     CHECK_THROWS_WITH(step("gmlp", {batch}),
-                      "[train] expected the lengths of 4 rows of 1 to 9 tokens with a label "
-                      "each, short ones first");
+                      "[train] expected 4 rows, each with a label and 1 to 9 tokens, sorted by length");
   }
 }
 

@@ -55,7 +55,8 @@ TEST_CASE("evaluation records nothing") {
 TEST_CASE("an evaluation has the metrics of its data, and no others") {
   const SmallTask lm = small_task("gmlp", Task::causal_lm), classifier = small_task("gmlp", Task::classifier);
   CHECK(evaluate(*lm.model, *lm.data).metrics.empty());
-  CHECK_THROWS_WITH((void)evaluate(*lm.model, *lm.data).metric("accuracy"), "[evaluate] no accuracy was measured");
+  CHECK_THROWS_WITH((void)evaluate(*lm.model, *lm.data).metric("accuracy"),
+                    "[evaluate] the metric \"accuracy\" was not measured");
   const Evaluation evaluation = evaluate(*classifier.model, *classifier.data);
   REQUIRE(evaluation.metrics.size() == 2);
   CHECK(evaluation.metrics[0].name == "accuracy");

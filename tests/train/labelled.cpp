@@ -134,7 +134,8 @@ TEST_CASE("labeled texts: columns by name and by number") {
   std::string many = "c1", row = "x";  // an error names only the first ones
   for (int i = 2; i <= 100000; ++i) many += ",c" + std::to_string(i), row += ",x";
   CHECK(contains(error(many + "\n" + row + "\n", columns({"text"}, "c1")), "\"c18\", \"c19\", \"c20\" and 99980 more"));
-  CHECK(contains(error("a\nb\n", format(DataFormat::csv)), "one column; expected a text and a label"));
+  CHECK(
+      contains(error("a\nb\n", format(DataFormat::csv)), "expected a text column and a label column, got one column"));
   const std::string json = "{\"a\":\"t\",\"b\":\"u\",\"c\":true}\n{\"a\":\"v\",\"c\":false,\"b\":null}\n";
   CHECK(pairs(parse(json, columns({"b", "a"}, "c"))) == Strings{"true: u t", "false: v"});
 }
@@ -213,7 +214,7 @@ TEST_CASE("labeled texts: bad rows are left out and counted") {
   CHECK(pairs(rows) == Strings{"x: a", "y: e", "y: i"});
   CHECK(rows.skipped == 5);
   CHECK(pairs(parse("\xFFtext\ntext,label\na,x\nb,y\n", skipping())) == Strings{"x: a", "y: b"});
-  CHECK(error("text,label\nb\n\xFF\n", skipping()) == "file has no rows but the 2 bad rows that were skipped");
+  CHECK(error("text,label\nb\n\xFF\n", skipping()) == "file has only bad rows; 2 were skipped");
   CHECK(parse("__label__a x\nno label\n__label__b y\n", skipping()).skipped == 1);
   CHECK(parse("{\"text\":\"a\",\"label\":1}\n{\"text\":\"b\"\n{\"text\":\"c\",\"label\":2}\n", skipping()).skipped ==
         1);
@@ -265,7 +266,7 @@ TEST_CASE("labeled texts: JSON lines") {
         "file: row 2: expected a string, a number or true or false as \"label\"" + skip);
   CHECK(error(good + "{\"text\":\"b\",\"label\":1,\"x\":" + std::string(100000, '[') + "\n") ==
         "file: row 2: expected a JSON object" + skip);
-  CHECK(contains(error("[{\"text\":\"a\"}]"), "a JSON array; expected an object in each line (jq"));
+  CHECK(contains(error("[{\"text\":\"a\"}]"), "expected a JSON object in each line, got a JSON array (jq"));
   CHECK(contains(error("{\"text\"", format(DataFormat::jsonl)), "row 1: expected a JSON object"));
 }
 
@@ -309,10 +310,10 @@ TEST_CASE("labeled texts: a folder for each label") {
   CHECK(read_labelled(folder / "d", skipping()).skipped == 1);
   std::filesystem::remove(folder / "d/b/3.txt");
   folder.write("d/b/deep/x", "x");
-  CHECK(contains(path_error(folder / "d"), "deep\": a folder; expected a file for each row"));
+  CHECK(contains(path_error(folder / "d"), "deep\": expected a file for each row, got a folder"));
   std::filesystem::remove_all(folder / "d/b/deep");
   REQUIRE(::mkfifo((folder / "d/b/pipe").c_str(), 0600) == 0);
-  CHECK(contains(path_error(folder / "d"), "pipe\": not a regular file"));
+  CHECK(contains(path_error(folder / "d"), "pipe\": expected a regular file"));
   LabelledOptions known = skipping();
   known.labels = {"b"};
   CHECK(pairs(read_labelled(folder / "d", known)) == Strings{"b: one", "b: two\n"});
@@ -321,13 +322,13 @@ TEST_CASE("labeled texts: a folder for each label") {
         leaves_out("\"" + (folder / "d/a/x") + "\": the label is \"a\", expected one of \"b\" ("));
   std::filesystem::create_directory(folder / "empty");
   CHECK(contains(path_error(folder / "empty"), "expected a folder for each label"));
-  CHECK(contains(path_error(folder / "d", format(DataFormat::csv)), "a folder; expected a file (--format csv)"));
+  CHECK(contains(path_error(folder / "d", format(DataFormat::csv)), "expected a file, got a folder (--format csv)"));
   CHECK(contains(path_error(folder / "d", columns({}, "1")), "folders have no header and no columns"));
   LabelledOptions literal;
   literal.literal_quotes = true;
   CHECK(contains(path_error(folder / "d", literal), "folders have no fields (--literal-quotes"));
   folder.write("file", "1,a\n");
-  CHECK(contains(path_error(folder / "file", format(DataFormat::folders)), "a file; expected a folder"));
+  CHECK(contains(path_error(folder / "file", format(DataFormat::folders)), "expected a folder, got a file"));
   CHECK(contains(path_error(folder / "missing"), "missing"));
 }
 

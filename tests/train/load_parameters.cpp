@@ -124,9 +124,9 @@ TEST_CASE("load_parameters: all missing, unused or misshapen tensors are named, 
   const auto before = Pair::made();
   const std::string error = error_of([&] { (void)load_parameters(*pair.to, file); });
   CHECK(error == "\"" + (pair.folder / "file") + "\": " + integers +
-                     " is I64, expected f32, blocks.0.proj1.weight is (6, 8); its config requires (8, 6); "
-                     "no tensors for these parameters: " +
-                     missing + "; tensors that its config does not require: colour");
+                     " is I64, expected f32, blocks.0.proj1.weight is (6, 8), but the config requires (8, 6); "
+                     "there are no tensors for these parameters: " +
+                     missing + "; there are tensors that the config does not require: colour");
   check_equal(*before, *pair.to);
   const LoadReport report = load_parameters(*pair.to, file, {}, {Purpose::training, true});
   CHECK_FALSE(report.complete());
@@ -152,7 +152,7 @@ TEST_CASE("load_parameters: two tensors of one parameter must be the same, and r
   all.emplace_back("again", Tensor::zeros({8, 6}));
   const Rename alias = [&](const std::string& tensor) { return tensor == "again" ? name : tensor; };
   CHECK(contains(error_of([&] { (void)load_parameters(*pair.to, pair.file(all), alias); }),
-                 name + " and again are both " + name + ", and differ"));
+                 name + " and again both hold " + name + ", but differ"));
   all.pop_back();
   const Rename wrong = [&](const std::string& tensor) -> TensorRole {
     if (tensor == name) return {tensor, turned};
@@ -160,12 +160,12 @@ TEST_CASE("load_parameters: two tensors of one parameter must be the same, and r
     return {tensor};
   };
   const std::string error = error_of([&] { (void)load_parameters(*pair.to, pair.file(all), wrong); });
-  CHECK(contains(error, name + " is (6, 8) after rearranging; its config requires (8, 6)"));
+  CHECK(contains(error, name + " is (6, 8) after rearranging, but the config requires (8, 6)"));
   const std::string eight = to_string(Shape{8});
-  CHECK(contains(error, "blocks.0.proj1.bias is " + eight + ", from which no " + eight + " can be made: "));
+  CHECK(contains(error, "blocks.0.proj1.bias is " + eight + ", which can't be rearranged to " + eight + ": "));
   // Beyond the first names, only their number is given.
   const std::string many = error_of([&] { (void)load_parameters(*pair.to, pair.file({{"x", Tensor::zeros({1})}})); });
-  CHECK(contains(many, " more; tensors that its config does not require: x"));
+  CHECK(contains(many, " more; there are tensors that the config does not require: x"));
 }
 
 TEST_CASE("load_parameters: a model that is being trained keeps its flat buffers; one for inference isn't written") {

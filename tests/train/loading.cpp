@@ -188,7 +188,7 @@ TEST_CASE("loading: a parameter of another shape is named, with both shapes") {
   save_safetensors(saved.folder / "turned/model.safetensors", tensors, file.metadata());
   for (const Purpose purpose : {Purpose::training, Purpose::inference})
     CHECK(contains(error_of([&] { (void)load_checkpoint(saved.folder / "turned", purpose); }),
-                   "embedding.weight is (37, " + symbols + "); its config requires (" + symbols + ", 37)"));
+                   "embedding.weight is (37, " + symbols + "), but the config requires (" + symbols + ", 37)"));
 }
 
 TEST_CASE("loading: writing, training and saving a model that was loaded for inference says how to load it") {

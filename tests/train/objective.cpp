@@ -153,7 +153,7 @@ TEST_CASE("objectives: options that don't fit are refused") {
   CHECK(contains(refused(Task::classifier, {"a", "b"}, {{1}, 0, 0}), "a weight for each of 2 classes"));
   CHECK(contains(refused(Task::tagging, {"a", "b"}, {{}, -1, 0}), "a focal gamma of at least 0"));
   CHECK(contains(refused(Task::forecast, {"a"}, {{}, 0, -1}), "a Huber delta of at least 0"));
-  CHECK(contains(refused(Task::causal_lm, {"a"}, {}), "expected a task on rows"));
+  CHECK(contains(refused(Task::causal_lm, {"a"}, {}), "expected one of weft's own tasks on rows"));
 }
 
 TEST_CASE("objectives: options change the loss of a batch") {

@@ -152,8 +152,8 @@ TEST_CASE("pictures: files in folders that can't be used are refused by name, or
     return error;
   };
   CHECK(contains(with("PIC"), "a picture that is cut off"));
-  CHECK(contains(with("PIC131abc"), "a picture of 1 x 3 pixels, expected 1 x 2 like those before it"));
-  CHECK(contains(with("PIC221abcd"), "a picture of 2 x 2 pixels, expected 1 x 2"));
+  CHECK(contains(with("PIC131abc"), "expected a picture of 1 x 2 pixels, like those before it, got 1 x 3"));
+  CHECK(contains(with("PIC221abcd"), "expected a picture of 1 x 2 pixels, like those before it, got 2 x 2"));
   CHECK(contains(with("PIC121a"), "expected a picture with sides of 1 to"));
   CHECK(contains(with("PIC122abcd"), "1 or 3 channels, got pictures of 1 x 2 pixels with 2 channels"));
   CHECK(contains(with("a text"), "expected a picture like the files before it"));

@@ -244,7 +244,7 @@ TEST_CASE("row data: a trainer refuses a model of other frames, and label smooth
   spec.input.channels = 3;
   const auto other = make_model(spec, {Random(3), DType::f32});
   CHECK_THROWS_WITH_AS((void)Trainer(*other, data, small_options(2)),
-                       "[train] the model reads frames of 3 channels; the data have 2", Error);
+                       "[train] the model reads frames of 3 channels, but the data have 2", Error);
   const auto model = make_model(data.spec("gmlp", config_of("gmlp")), {Random(3), DType::f32});
   TrainOptions options = small_options(2);
   options.label_smoothing = 0.1;

@@ -190,7 +190,8 @@ TEST_CASE("sound: files that don't fit are refused by name, or skipped") {
     CHECK(read_labelled(folder / "d", skip).skipped == 1);
     return error_of([&] { (void)read_labelled(folder / "d"); });
   };
-  CHECK(contains(with(wav_of({0}, 44100, 16)), "44100 samples a second, expected 8000 like the files before it"));
+  CHECK(
+      contains(with(wav_of({0}, 44100, 16)), "expected 8000 samples per second, like the files before it, got 44100"));
   CHECK(contains(with("RIFF"), "b/2.wav\": [wav] expected a WAV file"));
   folder.write("short.wav", "RIFF1");
   CHECK(TextRows::open(folder / "short.wav") == nullptr);  // a line of text

@@ -184,7 +184,7 @@ TEST_CASE("outputs with a unit: y · deviation + mean, with gradients, and what 
     const Tensor want = add(mul((*a)(tokens), Tensor::from(spec.deviation, {2})), Tensor::from(spec.mean, {2}));
     CHECK(max_abs(sub((*b)(tokens), want)) < 1e-14);
     with_unit.task = Task::tagging;
-    CHECK_THROWS_WITH_AS((void)make_model(with_unit, init), doctest::Contains("has a unit, not a tagging"), Error);
+    CHECK_THROWS_WITH_AS((void)make_model(with_unit, init), doctest::Contains("not for the task tagging"), Error);
     with_unit.task = Task::regression;
     with_unit.output.deviation = {1, 0};
     CHECK_THROWS_AS((void)make_model(with_unit, init), Error);

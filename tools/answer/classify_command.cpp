@@ -169,8 +169,9 @@ int classify(const ClassifyCommand& o) {
                         : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, answers.checkpoint(), o.file);
   check_options(o.form, rows.get(), o.file);
+  if (rows) check_second_columns(options, answers.checkpoint(), o.file);
   if (rows) classify_rows(o, *rows, answers);
-  else classify_lines(o, answers, !columns.second.empty());
+  else classify_lines(o, answers, answers.checkpoint().info.pairs || !columns.second.empty());
   return 0;
 }
 

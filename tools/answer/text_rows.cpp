@@ -40,19 +40,21 @@ void for_each_text(const std::string& file, const DataOptions& form, const TextC
                    const std::function<void(const std::string& text, const TextPlace& place)>& use) {
   weft::LabelledOptions options = form.labelled();
   set_text_columns(columns, options);
+  const bool are_pairs = checkpoint.info.pairs || !columns.second.empty();
   const bool is_input = file == "-";
   const auto rows = is_input && options.format == weft::DataFormat::automatic
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
   check_options(form, rows.get(), file);
+  if (rows) check_second_columns(options, checkpoint, file);
   if (!rows) {
     TextPlace place{"", "line", 0};
     return for_each_lines(file, [&](const std::vector<std::string>& lines, const std::string& name) {
       place.file = name;
       for (const std::string& line : lines) {
         ++place.number;
-        use(columns.second.empty() ? line : pair_of(line, place), place);
+        use(are_pairs ? pair_of(line, place) : line, place);
       }
     });
   }

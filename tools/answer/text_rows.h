@@ -21,7 +21,7 @@ void check_options(const DataOptions& form, const weft::TextRows* rows, const st
 // Calls use(text, place) for each row of a file in one of the formats of training, or for each line. Error if the model
 // of the checkpoint doesn't read such rows, or if options don't apply to them.
 // `columns` are the text's columns if the form names none; if this is empty, too, they are detected. If it names a
-// second text, a line holds both texts of a pair, separated by a tab.
+// second text, or if the model reads pairs, a line holds both texts of a pair, separated by a tab.
 void for_each_text(const std::string& file, const DataOptions& form, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint,
                    const std::function<void(const std::string& text, const TextPlace& place)>& use);

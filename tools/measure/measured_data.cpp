@@ -85,6 +85,7 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
     weft::LabelledOptions options = form.labelled(model.task(), checkpoint.info.labels);
     options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
     if (const TextColumns columns = columns_of_run(run); !columns.second.empty()) set_text_columns(columns, options);
+    check_second_columns(options, checkpoint, data);
     const weft::LabelledTexts texts = weft::read_labelled(data, options);
     std::cerr << describe(data, texts) << std::endl;
     const weft::TargetKind kind{model.task(), checkpoint.info.labels, model.output()};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "console/command.h"
 #include "console/options.h"
 #include "console/report.h"
 #include "console/visible.h"
@@ -112,6 +113,12 @@ TextColumns columns_of_run(const std::string& run) {
   const std::vector<std::string> found = run_texts(run, "found", "columns"),
                                  second = run_texts(run, "found", "second-columns");
   return {found.empty() ? options.text : found, second.empty() ? options.second : second};
+}
+
+void check_second_columns(const weft::LabelledOptions& options, const weft::Checkpoint& checkpoint,
+                          const std::string& file) {
+  if (checkpoint.info.pairs && options.second.empty())
+    throw UsageError(file + ": the model reads pairs of texts; name the columns of both (--columns text=A,second=B)");
 }
 
 void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options) {

@@ -36,6 +36,10 @@ TextColumns columns_of_run(const std::string& run);
 // Sets the columns of the first and of the second text unless the options name them.
 void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options);
 
+// UsageError if the checkpoint's model reads pairs of texts, but the options name no column for the second text.
+void check_second_columns(const weft::LabelledOptions& options, const weft::Checkpoint& checkpoint,
+                          const std::string& file);
+
 bool is_empty(const std::string& text);  // nothing but white space
 // "60 rows; 2 with an empty text; 1 bad row skipped"
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped);

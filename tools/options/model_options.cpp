@@ -55,7 +55,7 @@ ConfigFile read_config(const std::string& text, const std::string& path) {
   if (found == file.fields.end() || !found->is_object()) return file;
   const json config = *found;
   for (const char* key :
-       {"config", "version", "classes", "vocabulary", "labels", "pad_to", "length", "step", "validation_loss"})
+       {"config", "version", "classes", "vocabulary", "labels", "pad_to", "pairs", "length", "step", "validation_loss"})
     file.fields.erase(key);
   file.fields.update(config);
   return file;

@@ -22,6 +22,7 @@ struct CheckpointInfo {
   std::int64_t length = 0;                     ///< length of the training sequences; for a classifier the longest
   std::vector<std::string> labels = {};        ///< rows: the name of each output; if empty: "1", "2", …
   std::int64_t pad_to = 0;                     ///< the length that rows are padded to; 0: rows are not padded
+  bool pairs = false;                          ///< whether the rows are pairs of texts (text_pair)
   std::string form = {};                       ///< "huggingface-fnet", …: its format; empty: weft's own
   std::vector<std::string> notes = {};         ///< what was left out of another program's checkpoint, for people
 };

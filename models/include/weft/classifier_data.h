@@ -47,6 +47,7 @@ class ClassifierData : public Data {
   Tensor loss(const Tensor& output, const Batch& batch) const override;
   std::vector<std::string> labels() const override { return labels_; }
   std::int64_t pad_to() const noexcept override { return padding_ == Padding::full ? length_ : 0; }
+  bool pairs() const noexcept override { return pairs_; }
   std::string fingerprint() const override;
 
  private:
@@ -68,6 +69,7 @@ class ClassifierData : public Data {
   std::int64_t length_, batch_;
   Padding padding_;
   double word_dropout_;
+  bool pairs_;
   std::vector<std::string> labels_;
   LearningOptions learning_;
   std::shared_ptr<const Objective> objective_;  // null: the cross entropy

@@ -81,6 +81,8 @@ class Data {
   virtual std::vector<std::string> labels() const { return {}; }
   /// Classifiers: the length that every row is padded to; 0 if validation rows are not padded.
   virtual std::int64_t pad_to() const noexcept { return 0; }
+  /// Whether the rows are pairs of texts (text_pair).
+  virtual bool pairs() const noexcept { return false; }
   /// The amount of data and a hash of it, to tell whether two data are the same.
   virtual std::string fingerprint() const = 0;
 };

@@ -36,7 +36,7 @@ struct LoadReport {
   std::vector<std::string> missing = {};    ///< parameters without a tensor, which are unchanged
   std::vector<std::string> unused = {};     ///< tensors that belong to no parameter
   std::vector<std::string> left_out = {};   ///< tensors that Rename left out
-  std::vector<std::string> misshapen = {};  ///< "NAME is (2, 3); its config requires (3, 2)", and other mismatches
+  std::vector<std::string> misshapen = {};  ///< "NAME is (2, 3), but the config requires (3, 2)", and other mismatches
 
   /// Whether every parameter has its tensor, and every tensor that isn't left out has its parameter.
   bool complete() const noexcept { return missing.empty() && unused.empty() && misshapen.empty(); }

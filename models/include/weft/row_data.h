@@ -39,6 +39,7 @@ struct RowDataOptions {
   OutputSpec output;                           ///< the unit of a model's numbers; may be empty
   std::shared_ptr<const Tokenizer> tokenizer;  ///< of the tokens; null for rows without tokens
   std::int64_t length = 0;                     ///< the longest sequence; not needed for pictures
+  bool pairs = false;                          ///< the tokens of a row are those of a pair of texts (text_pair)
   std::shared_ptr<const Objective> objective;  ///< null: make_objective(task, outputs)
   /// Changes training rows at random, for example by moving pictures; null: they stay as they are.
   std::function<Row(Row, const Random&)> augment;
@@ -64,6 +65,7 @@ class RowData : public Data {
   Tensor loss(const Tensor& output, const Batch& batch) const override;
   std::unique_ptr<Meter> meter() const override;
   std::vector<std::string> labels() const override { return options_.outputs; }
+  bool pairs() const noexcept override { return options_.pairs; }
   std::string fingerprint() const override;
 
   /// The spec of a model for these data.
