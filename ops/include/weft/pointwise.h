@@ -90,7 +90,7 @@ Tensor sigmoid(const Tensor& x);
 /// activation with Activation::tanh
 Tensor tanh(const Tensor& x);
 
-/// x^exponent, with the special cases of C's pow. The error is at most 1.2 ULP (ops/simd/power.h). The exponents -1, 0,
+/// x^exponent, with the special cases of C's pow. The error is at most 1.3 ULP (ops/simd/power.h). The exponents -1, 0,
 /// 1, 2 and 3 are computed by products and quotients. The gradient for the exponent 0 is 0.
 Tensor pow(const Tensor& x, double exponent);
 /// x^exponent of two real tensors with numpy's broadcasting. The gradient of x is 0 where the exponent is 0. The
