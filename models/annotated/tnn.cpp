@@ -432,13 +432,11 @@ Tensor dense(const Weights& w, const Tensor& x) {
   return weft::linear(x, w["weight"], w["bias"]);
 }
 
-Tensor silu(const Tensor& x) { return weft::activation(x, weft::Activation::silu); }
-
 Tensor gtu(const Weights& w, const weft::TnnConfig& config, const Tensor& x,
            bool causal) {
   const std::int64_t b = x.size(0), n = x.size(1), h = config.heads;
-  const Tensor u = silu(dense(w.of("u_proj"), x)),
-               v = silu(dense(w.of("v_proj"), x));  // (b, n, h d)
+  const Tensor u = weft::silu(dense(w.of("u_proj"), x)),
+               v = weft::silu(dense(w.of("v_proj"), x));  // (b, n, h d)
   const Tensor heads =
       weft::permute(weft::reshape(v, {b, n, h, -1}), {0, 2, 1, 3});  // (b, h, n, d)
   const Tensor mixed =
@@ -461,7 +459,7 @@ STEP("The gated Toeplitz unit") {
 //
 // $$\mathrm{GLU}(x) = L_3\bigl(\phi(L_1 x) \odot L_2 x\bigr)$$
 Tensor glu(const Weights& w, const Tensor& x) {
-  return dense(w.of("l3"), silu(dense(w.of("l1"), x)) * dense(w.of("l2"), x));
+  return dense(w.of("l3"), weft::silu(dense(w.of("l1"), x)) * dense(w.of("l2"), x));
 }
 
 // A layer (figure 2 of the paper) applies both, each after a norm, and adds the result to its input:

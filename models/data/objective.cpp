@@ -14,20 +14,6 @@ using namespace detail;
 
 namespace {
 
-Tensor absolute(const Tensor& x) {
-  return add(activation(x, Activation::relu), activation(scale(x, -1), Activation::relu));
-}
-
-void check_same_shape(const char* loss, const Tensor& output, const Tensor& target) {
-  if (!output.defined() || !target.defined() || output.shape() != target.shape() || !is_floating(target.dtype()))
-    throw Error(std::string("[") + loss + "] expected an output and a target of one shape, got " +
-                (output.defined() ? to_string(output.shape()) : "none") + " and " +
-                (target.defined() ? to_string(target.shape()) : "none"));
-}
-
-// The target, in the dtype of the output.
-Tensor like(const Tensor& output, const Tensor& target) { return raw::convert(target, output.dtype()); }
-
 // Of class weights, and of the targets that count: (…, c), w_t at the target and 0 elsewhere.
 Tensor weighted_targets(const Tensor& target, std::int64_t classes, const std::vector<double>& weights, DType dtype,
                         double& sum) {
@@ -129,31 +115,6 @@ class Multilabel : public Objective {
 };
 
 }  // namespace
-
-Tensor mse_loss(const Tensor& output, const Tensor& target) {
-  check_same_shape("mse_loss", output, target);
-  const Tensor x = widened(output);
-  return mean(square(sub(x, like(x, target))));
-}
-
-// With q = min(|e|, δ) = |e| - relu(|e| - δ): q²/2 + δ (|e| - q).
-Tensor huber_loss(const Tensor& output, const Tensor& target, double delta) {
-  check_same_shape("huber_loss", output, target);
-  if (!(delta > 0) || !std::isfinite(delta))
-    throw Error("[huber_loss] expected a delta above 0, got " + std::to_string(delta));
-  const Tensor x = widened(output);
-  const Tensor e = absolute(sub(x, like(x, target)));
-  const Tensor beyond = activation(sub(e, Tensor::full({}, delta, e.dtype())), Activation::relu);
-  return mean(add(scale(square(sub(e, beyond)), 0.5), scale(beyond, delta)));
-}
-
-// max(x, 0) - x y + log(1 + e^-|x|)
-Tensor binary_cross_entropy(const Tensor& logits, const Tensor& target) {
-  check_same_shape("binary_cross_entropy", logits, target);
-  const Tensor x = widened(logits);
-  const Tensor rest = log(add(exp(scale(absolute(x), -1)), Tensor::full({}, 1, x.dtype())));
-  return mean(add(sub(activation(x, Activation::relu), mul(x, like(x, target))), rest));
-}
 
 // With l = log p: -Σ w_t (1 - e^(l_t))^γ l_t / Σ w_t. The power is e^(γ log(1 - p + tiny)).
 Tensor focal_loss(const Tensor& logits, const Tensor& target, const std::vector<double>& weights, double gamma) {

@@ -40,8 +40,9 @@ static_assert(names_are_in_order(), "each activation has its name in weft/activa
 // y = f(x). dx = f'(x) dy
 struct ActivationOp : Op {
   Activation function;
-  explicit ActivationOp(Activation f) : function(f) {}
-  const char* name() const noexcept override { return "activation"; }
+  const char* title;
+  explicit ActivationOp(Activation f, const char* called = "activation") : function(f), title(called) {}
+  const char* name() const noexcept override { return title; }
   Shape shape(const Inputs& in) const override {
     check_floating(name(), in[0]);
     return in[0].shape();
@@ -87,5 +88,10 @@ Tensor activation(const Tensor& x, Activation function) {
   (void)activation_name(function);
   return apply_op(ActivationOp(function), x);
 }
+Tensor relu(const Tensor& x) { return apply_op(ActivationOp(Activation::relu, "relu"), x); }
+Tensor gelu(const Tensor& x) { return apply_op(ActivationOp(Activation::gelu, "gelu"), x); }
+Tensor silu(const Tensor& x) { return apply_op(ActivationOp(Activation::silu, "silu"), x); }
+Tensor sigmoid(const Tensor& x) { return apply_op(ActivationOp(Activation::sigmoid, "sigmoid"), x); }
+Tensor tanh(const Tensor& x) { return apply_op(ActivationOp(Activation::tanh, "tanh"), x); }
 
 }  // namespace weft

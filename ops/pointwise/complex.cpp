@@ -1,4 +1,7 @@
-// complex, real, imag, conj. The gradient of a complex z = a + bi is dL/da + i dL/db.
+// complex, real, imag, conj, abs, angle. The gradient of a complex z = a + bi is dL/da + i dL/db.
+#include "pointwise/complex.h"
+
+#include <cmath>
 #include <complex>
 
 #include "base/pointwise.h"
@@ -106,8 +109,55 @@ struct ConjOp : PartsOp {
   void backward(Backward& b) const override { b.add(0, conj(b.gradient())); }
 };
 
+// An op of one complex tensor z with a real result. dz = dy · slope(z), where the derived op has the complex slope.
+template <class Derived>
+struct RealValuedOp : Op {
+  Shape shape(const Inputs& in) const override {
+    return with_parts(name(), in[0], [&](auto*) { return in[0].shape(); });
+  }
+  Tensor forward(const Inputs& in, const Shape&) override {
+    return map_complex(name(), in[0], real_of(in[0].dtype()), [](auto z) { return Derived::value(z); });
+  }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
+  void backward(Backward& b) const override {
+    const Tensor z = b.input(0);
+    const Tensor slope = map_complex(name(), z, z.dtype(), [](auto x) { return Derived::slope(x); });
+    b.add(0, mul(slope, raw::convert(b.gradient(), z.dtype())));
+  }
+};
+
+// y = |z|. dz = dy z / |z|, 0 at 0
+struct ComplexAbsOp : RealValuedOp<ComplexAbsOp> {
+  const char* name() const noexcept override { return "abs"; }
+  template <class C>
+  static auto value(C z) {
+    return std::hypot(z.real(), z.imag());
+  }
+  template <class C>
+  static C slope(C z) {
+    const auto size = value(z);
+    return size == 0 ? C() : C(z.real() / size, z.imag() / size);
+  }
+};
+
+// y = arg z in [-π, π], arg 0 = 0. dz = dy i z / |z|², 0 at 0
+struct AngleOp : RealValuedOp<AngleOp> {
+  const char* name() const noexcept override { return "angle"; }
+  template <class C>
+  static auto value(C z) {
+    return std::atan2(z.imag(), z.real());
+  }
+  template <class C>
+  static C slope(C z) {
+    const auto size = std::hypot(z.real(), z.imag());
+    return size == 0 ? C() : C(-z.imag() / size / size, z.real() / size / size);
+  }
+};
+
 }  // namespace
 
+Tensor detail::complex_abs(const Tensor& x) { return apply_op(ComplexAbsOp(), x); }
+Tensor angle(const Tensor& x) { return apply_op(AngleOp(), x); }
 Tensor complex(const Tensor& re, const Tensor& im) { return apply_op(ComplexOp(), re, im); }
 Tensor real(const Tensor& x) { return apply_op(RealOp(), x); }
 Tensor imag(const Tensor& x) { return apply_op(ImagOp(), x); }

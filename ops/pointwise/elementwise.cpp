@@ -1,28 +1,15 @@
 // add, sub, mul, div with broadcasting.
 #include <complex>
 
-#include "base/common.h"
+#include "pointwise/broadcast.h"
 #include "pointwise/kernels/elementwise.h"
 #include "pointwise/records.h"
-#include "weft/detail/nest.h"
 #include "weft/pointwise.h"
 
 namespace weft {
 using namespace detail;
 
 namespace {
-
-// The loop nest of two operands, broadcast to the shape of the contiguous result.
-Nest<3> nest_of(const Shape& shape, const Tensor& a, const Tensor& b) {
-  const Strides sa = broadcast_strides(a, shape), sb = broadcast_strides(b, shape), sy = contiguous_strides(shape);
-  return Nest<3>(shape, {&sa, &sb, &sy});
-}
-
-// Whether the kernels take such rows: each operand is dense or a scalar, and at least one is dense.
-bool row_fits(const Nest<3>& nest) {
-  const std::int64_t sa = nest.strides.back()[0], sb = nest.strides.back()[1];
-  return (sa == 1 && sb == 1) || (sa == 1 && sb == 0) || (sa == 0 && sb == 1);
-}
 
 Tensor broadcast_copy(const Tensor& x, const Shape& shape) {
   return raw::contiguous(x.view(shape, broadcast_strides(x, shape), x.offset()));
@@ -32,13 +19,7 @@ Tensor broadcast_copy(const Tensor& x, const Shape& shape) {
 template <class T>
 void real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, Tensor& y) {
   if (y.numel() == 0) return;
-  const Shape& shape = y.shape();
-  Nest<3> nest = nest_of(shape, a, b);
-  if (!row_fits(nest)) {
-    a = raw::contiguous(a);
-    b = raw::contiguous(b);
-    nest = nest_of(shape, a, b);
-  }
+  const Nest<3> nest = broadcast_nest<2>(y.shape(), {&a, &b});
   const std::int64_t sa = nest.strides.back()[0], sb = nest.strides.back()[1];
   const auto function = sa == 0 ? kernel.scalar_left : sb == 0 ? kernel.scalar_right : kernel.both;
   const T *pa = a.data<T>(), *pb = b.data<T>();
@@ -67,6 +48,19 @@ C product(C a, C b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
+// (a+bi)/(c+di) by Smith's method, which divides by the larger part of the divisor first, so that c² + d² can't
+// overflow.
+template <class C>
+C quotient(C x, C y) {
+  const auto c = y.real(), d = y.imag();
+  if (std::abs(c) >= std::abs(d)) {
+    const auto ratio = d / c, divisor = c + d * ratio;
+    return {(x.real() + x.imag() * ratio) / divisor, (x.imag() - x.real() * ratio) / divisor};
+  }
+  const auto ratio = c / d, divisor = c * ratio + d;
+  return {(x.real() * ratio + x.imag()) / divisor, (x.imag() * ratio - x.real()) / divisor};
+}
+
 enum class Kind { add, sub, mul, div };
 
 template <class T>
@@ -85,7 +79,8 @@ Tensor complex_compute(Kind kind, const Tensor& a, const Tensor& b, const Shape&
   using C = std::complex<R>;
   if (kind == Kind::add) return complex_binary<R>(a, b, shape, [](C x, C y) { return x + y; });
   if (kind == Kind::sub) return complex_binary<R>(a, b, shape, [](C x, C y) { return x - y; });
-  return complex_binary<R>(a, b, shape, product<C>);
+  if (kind == Kind::mul) return complex_binary<R>(a, b, shape, product<C>);
+  return complex_binary<R>(a, b, shape, quotient<C>);
 }
 
 // y = a op b, without recording.
@@ -111,18 +106,17 @@ Tensor mul_gradient(Tensor dy, const Tensor& b) {
   return dy;
 }
 
-Shape checked_shape(const char* name, const Inputs& in, bool complex_too) {
+Shape checked_shape(const char* name, const Inputs& in) {
   check_same_dtype(name, in[0], in[1]);
-  if (!is_floating(in[0].dtype()) && !(complex_too && is_complex(in[0].dtype())))
-    fail(name,
-         "expected " + std::string(complex_too ? "real or complex" : "real") + " operands, got " + describe(in[0]));
+  if (!is_floating(in[0].dtype()) && !is_complex(in[0].dtype()))
+    fail(name, "expected real or complex operands, got " + describe(in[0]));
   return broadcast_shapes(name, in[0].shape(), in[1].shape());
 }
 
 // y = a + b. da = dy, db = dy
 struct AddOp : Op {
   const char* name() const noexcept override { return "add"; }
-  Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
+  Shape shape(const Inputs& in) const override { return checked_shape(name(), in); }
   Tensor forward(const Inputs& in, const Shape& shape) override {
     return compute(name(), Kind::add, in[0], in[1], shape);
   }
@@ -136,7 +130,7 @@ struct AddOp : Op {
 // y = a - b. da = dy, db = -dy
 struct SubOp : Op {
   const char* name() const noexcept override { return "sub"; }
-  Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
+  Shape shape(const Inputs& in) const override { return checked_shape(name(), in); }
   Tensor forward(const Inputs& in, const Shape& shape) override {
     return compute(name(), Kind::sub, in[0], in[1], shape);
   }
@@ -150,7 +144,7 @@ struct SubOp : Op {
 // y = a b. da = dy conj(b), db = dy conj(a)
 struct MulOp : Op {
   const char* name() const noexcept override { return "mul"; }
-  Shape shape(const Inputs& in) const override { return checked_shape(name(), in, true); }
+  Shape shape(const Inputs& in) const override { return checked_shape(name(), in); }
   Tensor forward(const Inputs& in, const Shape& shape) override {
     return compute(name(), Kind::mul, in[0], in[1], shape);
   }
@@ -169,21 +163,23 @@ struct MulOp : Op {
   }
 };
 
-// y = a / b. da = dy / b, db = -dy a / b²
+// y = a / b. da = dy / conj(b), db = -dy conj(a / b) / conj(b)
 struct DivOp : Op {
   const char* name() const noexcept override { return "div"; }
-  Shape shape(const Inputs& in) const override { return checked_shape(name(), in, false); }
+  Shape shape(const Inputs& in) const override { return checked_shape(name(), in); }
   Tensor forward(const Inputs& in, const Shape& shape) override {
     return compute(name(), Kind::div, in[0], in[1], shape);
   }
   bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i == 1 || needs[1]; }
   void backward(Backward& b) const override {
     const DType dtype = b.gradient().dtype();
-    const auto computed = [dtype](const Tensor& x) { return as_dtype(x, computed_of(dtype)); };
-    const Tensor divisor = computed(b.input(1)), over = div(computed(b.gradient()), divisor);  // dy / b
+    const auto conjugate = [dtype](const Tensor& x) {
+      return is_complex(dtype) ? conj(x) : as_dtype(x, computed_of(dtype));
+    };
+    const Tensor divisor = conjugate(b.input(1)), over = div(as_dtype(b.gradient(), computed_of(dtype)), divisor);
     if (b.needs(0)) b.add(0, as_dtype(sum_to(over, b.input_shape(0)), dtype));
     if (!b.needs(1)) return;
-    const Tensor terms = div(mul(over, computed(b.input(0))), divisor);
+    const Tensor terms = div(mul(over, conjugate(b.input(0))), divisor);
     b.add(1, as_dtype(scale(sum_to(terms, b.input_shape(1)), -1), dtype));
   }
 };

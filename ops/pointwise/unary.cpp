@@ -1,6 +1,6 @@
-// scale, exp, log, sqrt, square.
-#include "pointwise/kernels/unary.h"
-#include "base/pointwise.h"
+// scale, neg, exp, log, sqrt, square.
+#include "pointwise/unary.h"
+
 #include "pointwise/kernels/elementwise.h"
 #include "weft/pointwise.h"
 
@@ -8,30 +8,6 @@ namespace weft {
 using namespace detail;
 
 namespace {
-
-struct UnaryOp : Op {
-  Shape shape(const Inputs& in) const override {
-    check_floating(name(), in[0]);
-    return in[0].shape();
-  }
-
- protected:
-  // choice(kernels of T) selects the kernel.
-  template <class Choice>
-  Tensor map(const Tensor& x, Choice choice) const {
-    return with_floating(name(), x.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      return pointwise<T>(choice(kernels<UnaryKernels<T>>()), x);
-    });
-  }
-  template <class Choice>
-  Tensor map_backward(const Tensor& kept, Tensor dy, Choice choice) const {
-    return with_floating(name(), dy.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      return pointwise_backward<T>(choice(kernels<UnaryKernels<T>>()), kept, std::move(dy));
-    });
-  }
-};
 
 // y = e^x. dx = y dy
 struct ExpOp : UnaryOp {
@@ -84,8 +60,9 @@ struct SquareOp : UnaryOp {
 // y = factor x, x real or complex. dx = factor dy
 struct ScaleOp : Op {
   double factor;
-  explicit ScaleOp(double f) : factor(f) {}
-  const char* name() const noexcept override { return "scale"; }
+  const char* title;
+  ScaleOp(double f, const char* called) : factor(f), title(called) {}
+  const char* name() const noexcept override { return title; }
   Shape shape(const Inputs& in) const override {
     if (!in[0].defined() || is_integer(in[0].dtype()))
       fail(name(), "expected a real or complex tensor, got " + describe(in[0]));
@@ -113,7 +90,8 @@ struct ScaleOp : Op {
 
 }  // namespace
 
-Tensor scale(const Tensor& x, double factor) { return apply_op(ScaleOp(factor), x); }
+Tensor scale(const Tensor& x, double factor) { return apply_op(ScaleOp(factor, "scale"), x); }
+Tensor neg(const Tensor& x) { return apply_op(ScaleOp(-1, "neg"), x); }
 Tensor exp(const Tensor& x) { return apply_op(ExpOp(), x); }
 Tensor log(const Tensor& x) { return apply_op(LogOp(), x); }
 Tensor sqrt(const Tensor& x) { return apply_op(SqrtOp(), x); }

@@ -133,6 +133,28 @@ TEST_CASE("bf16: arithmetic, one rounding an element") {
     cases.push_back({"scale", {x}, [](Ins in) { return scale(in[0], 0.1); }});
     cases.push_back({"square", {x}, [](Ins in) { return square(in[0]); }});
     cases.push_back({"log", {away}, [](Ins in) { return log(in[0]); }});
+    cases.push_back({"neg", {x}, [](Ins in) { return -in[0]; }});
+    cases.push_back({"abs", {x}, [](Ins in) { return abs(in[0]); }});
+    cases.push_back({"sign", {x}, [](Ins in) { return sign(in[0]); }});
+    cases.push_back({"sin", {x}, [](Ins in) { return sin(in[0]); }});
+    cases.push_back({"cos", {x}, [](Ins in) { return cos(in[0]); }});
+    cases.push_back({"softplus", {x}, [](Ins in) { return softplus(in[0]); }});
+    cases.push_back({"sigmoid", {x}, [](Ins in) { return sigmoid(in[0]); }});
+    cases.push_back({"erf", {x}, [](Ins in) { return erf(in[0]); }});
+    cases.push_back({"expm1", {x}, [](Ins in) { return expm1(in[0]); }});
+    cases.push_back({"log1p", {away}, [](Ins in) { return log1p(in[0]); }});
+    cases.push_back({"rsqrt", {away}, [](Ins in) { return rsqrt(in[0]); }});
+    cases.push_back({"reciprocal", {away}, [](Ins in) { return reciprocal(in[0]); }});
+    cases.push_back({"pow", {away}, [](Ins in) { return pow(in[0], 1.7); }});
+    cases.push_back({"pow of tensors", {away, x}, [](Ins in) { return pow(in[0], in[1]); }});
+    cases.push_back({"clamp", {x}, [](Ins in) { return clamp(in[0], -0.3, 1.1); }});
+    cases.push_back({"add number", {x}, [](Ins in) { return in[0] + 0.1; }});
+    cases.push_back({"number - x", {x}, [](Ins in) { return 0.1 - in[0]; }});
+    cases.push_back({"over number", {x}, [](Ins in) { return in[0] / 0.7; }});
+    cases.push_back({"number over", {away}, [](Ins in) { return 0.7 / in[0]; }});
+    cases.push_back({"maximum", {x, x}, [](Ins in) { return maximum(in[0], in[1]); }});
+    cases.push_back({"minimum", {x, x}, [](Ins in) { return minimum(in[0], in[1]); }});
+    cases.push_back({"where", {x, x}, [](Ins in) { return where(less(in[0], in[1]), in[0], in[1]); }});
     cases.push_back({"dropout", {x}, [](Ins in) { return dropout(in[0], 0.3, Random(5)); }});
     cases.push_back({"cast", {x}, [](Ins in) { return cast(in[0], DType::f32); }, DType::f32});
     cases.push_back({"cast to f64", {x}, [](Ins in) { return cast(in[0], DType::f64); }, DType::f64});
@@ -150,7 +172,10 @@ TEST_CASE("bf16: arithmetic that broadcasts, whose gradients are summed before t
     cases.push_back({"sub", pair, [](Ins in) { return sub(in[0], in[1]); }});
     cases.push_back({"mul", pair, [](Ins in) { return mul(in[0], in[1]); }});
     cases.push_back({"div", pair, [](Ins in) { return div(in[0], in[1]); }});
+    cases.push_back({"maximum", pair, [](Ins in) { return maximum(in[0], in[1]); }});
+    cases.push_back({"where", pair, [](Ins in) { return where(less(in[0], in[1]), in[0], in[1]); }});
   }
+  cases.push_back({"pow", {{{300, 17}, 0.5, 3}, {{300, 1}, 0.5, 3}}, [](Ins in) { return pow(in[0], in[1]); }});
   check(cases);
 }
 

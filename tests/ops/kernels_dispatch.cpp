@@ -15,11 +15,15 @@
 #include "dense/kernels/quantized.h"
 #include "dense/kernels/spatial_gate.h"
 #include "pointwise/kernels/activation.h"
+#include "pointwise/kernels/binary.h"
+#include "pointwise/kernels/comparison.h"
 #include "pointwise/kernels/dropout.h"
 #include "pointwise/kernels/elementwise.h"
 #include "pointwise/kernels/gate.h"
+#include "pointwise/kernels/number.h"
 #include "pointwise/kernels/optimizer.h"
 #include "pointwise/kernels/unary.h"
+#include "rows/kernels/loss.h"
 #include "rows/kernels/norm.h"
 #include "rows/kernels/softmax.h"
 #include "spectral/kernels/fft.h"
@@ -77,6 +81,10 @@ void check_family_of_all_types() {
 
 TEST_CASE("dispatch: every family has its kernels of every instruction set") {
   check_family_of_all_types<ActivationKernels>();
+  check_family_of_all_types<BinaryKernels>();
+  check_family_of_all_types<ComparisonKernels>();
+  check_family_of_both_types<LossKernels>();
+  check_family_of_all_types<NumberKernels>();
   check_family_of_both_types<ToeplitzRingKernels>();
   check_family_of_all_types<DropoutKernels>();
   check_family_of_all_types<ElementwiseKernels>();

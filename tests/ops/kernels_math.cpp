@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pointwise/kernels/activation.h"
+#include "pointwise/kernels/binary.h"
 #include "pointwise/kernels/unary.h"
 #include "weft/random.h"
 
@@ -94,6 +95,11 @@ R sigmoid_reference(R x) {
 }
 
 template <class R>
+R softplus_reference(R x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+
+template <class R>
 R cdf_reference(R x) {
   return std::erfc(-x / std::sqrt(R(2))) / 2;
 }
@@ -118,6 +124,11 @@ std::vector<MathFunction<T>> functions() {
           {"tanh", unary<T>(&K::tanh), [](R x) { return std::tanh(x); }, single ? 2.0 : 2.4},
           {"sigmoid", unary<T>(&K::sigmoid), [](R x) { return sigmoid_reference(x); }, 1.9},
           {"erf", unary<T>(&K::erf), [](R x) { return std::erf(x); }, single ? 2.0 : 2.7},
+          {"log1p", unary<T>(&K::log1p), [](R x) { return std::log1p(x); }, 2.0},
+          {"softplus", unary<T>(&K::softplus), softplus_reference<R>, 2.5},
+          {"sin", unary<T>(&K::sin), [](R x) { return std::sin(x); }, single ? 0.51 : 0.9},
+          {"cos", unary<T>(&K::cos), [](R x) { return std::cos(x); }, single ? 0.51 : 0.9},
+          {"rsqrt", unary<T>(&K::rsqrt), [](R x) { return 1 / std::sqrt(x); }, 1.5},
           {"sqrt", unary<T>(&K::sqrt), [](R x) { return std::sqrt(x); }, 0.5},
           {"gelu", value<T>(Activation::gelu), [](R x) { return x * cdf_reference(x); }, 4, absolute},
           {"gelu'", derivative<T>(Activation::gelu), gelu_slope_reference<R>, 4, absolute},
@@ -208,6 +219,63 @@ TEST_CASE("vector maths: every f32" * doctest::skip()) {
   }
 }
 
+namespace {
+
+// The largest error of pow in ULP for results between e^-range and e^range.
+template <class T>
+double pow_error(Isa isa, double range) {
+  const Random random(12);
+  std::vector<T> x, y;
+  for (std::uint64_t i = 0; i < 200000; ++i) {
+    const double log_x = (2 * random.uniform(8 * i) - 1) * (i % 3 == 0 ? 80 : i % 3 == 1 ? 1 : 1e-3);
+    x.push_back(static_cast<T>(std::exp(log_x)));
+    y.push_back(static_cast<T>((2 * random.uniform(8 * i + 2) - 1) * range / log_x));
+  }
+  std::vector<T> z(x.size());
+  kernels<BinaryKernels<T>>(isa).pow(x.data(), 1, y.data(), 1, z.data(), static_cast<std::int64_t>(x.size()));
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    worst = std::max(worst, ulps(z[i], std::pow(static_cast<Wider<T>>(x[i]), static_cast<Wider<T>>(y[i]))));
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("vector maths: the error of powers") {
+  for (Isa isa : available_isas()) {
+    CAPTURE(std::string(isa_name(isa)));
+    CHECK(pow_error<float>(isa, 100) <= 0.51);
+    CHECK(pow_error<double>(isa, 23) <= 1.2);
+    CHECK(pow_error<double>(isa, 750) <= 1.3);
+  }
+}
+
+// Multiples of π/2 that are nearest to an f64 or an f32 number, and both sides of the limit of the vector code.
+TEST_CASE("vector maths: sin and cos of arguments that are hard to reduce") {
+  std::vector<double> x{6381956970095103 * 0x1p797, 0x1p20, 0x1.0000000000001p20, 0x1.fffffffffffffp19,
+                        std::numeric_limits<double>::max()};
+  for (int n = 1; n < 4000; n = n * 5 / 4 + 1) {
+    x.push_back(n * std::acos(-1.0) / 2);
+    x.push_back(std::ldexp(1.0, n % 1024));
+    x.push_back(1e6 + n * std::acos(-1.0) / 2);
+    x.push_back(0x1p53 * n * std::acos(-1.0) / 2);
+  }
+  const std::size_t half = x.size();
+  for (std::size_t i = 0; i < half; ++i) x.push_back(-x[i]);
+  const auto count = static_cast<std::int64_t>(x.size());
+  for (Isa isa : available_isas()) {
+    CAPTURE(std::string(isa_name(isa)));
+    std::vector<double> s(x.size()), c(x.size());
+    kernels<UnaryKernels<double>>(isa).sin(x.data(), s.data(), count);
+    kernels<UnaryKernels<double>>(isa).cos(x.data(), c.data(), count);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CAPTURE(x[i]);
+      CHECK(ulps(s[i], std::sin(static_cast<long double>(x[i]))) <= 0.9);
+      CHECK(ulps(c[i], std::cos(static_cast<long double>(x[i]))) <= 0.9);
+    }
+  }
+}
+
 TEST_CASE("vector maths: special values") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   for (Isa isa : available_isas()) {
@@ -231,7 +299,8 @@ TEST_CASE("vector maths: special values") {
     CHECK(at(k.sigmoid, -inf) == 0);
     CHECK(at(k.sigmoid, inf) == 1);
     CHECK(at(k.erf, -inf) == -1);
-    for (auto f : {k.exp, k.expm1, k.log, k.tanh, k.sigmoid, k.erf, k.sqrt}) CHECK(std::isnan(at(f, nan)));
+    for (auto f : {k.exp, k.expm1, k.log, k.log1p, k.softplus, k.tanh, k.sigmoid, k.erf, k.sqrt, k.rsqrt, k.sin, k.cos})
+      CHECK(std::isnan(at(f, nan)));
   }
 }
 
@@ -239,7 +308,7 @@ TEST_CASE("vector maths: a value doesn't depend on its position") {
   for (Isa isa : available_isas()) {
     CAPTURE(std::string(isa_name(isa)));
     const UnaryKernels<float>& k = kernels<UnaryKernels<float>>(isa);
-    for (auto f : {k.exp, k.log, k.tanh, k.sigmoid, k.erf}) {
+    for (auto f : {k.exp, k.log, k.log1p, k.softplus, k.tanh, k.sigmoid, k.erf, k.sin, k.cos}) {
       const std::vector<float> x(37, 0.7312f);
       std::vector<float> y(37);
       f(x.data(), y.data(), 37);

@@ -23,7 +23,7 @@ enum class DType {
   c128,  ///< std::complex<double>
   i64,   ///< std::int64_t
   bf16,  ///< bfloat16: a real dtype for storage. Operations that accept it read and write it, and compute in f32
-  i8,    ///< std::int8_t: only for storage, for quantized weights (weft/quantized.h). Operations that compute refuse it
+  i8,    ///< std::int8_t: for masks (weft/pointwise.h) and quantized weights (weft/quantized.h). Nothing computes in it
 };
 
 const char* dtype_name(DType dtype) noexcept;  ///< "f32", …

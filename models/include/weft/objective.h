@@ -7,18 +7,15 @@
 #include <vector>
 
 #include "weft/data.h"
+#include "weft/rows.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The mean of (output - target)² over all elements; both of one shape, differentiable in both.
-Tensor mse_loss(const Tensor& output, const Tensor& target);
-/// The mean of e²/2 where |e| <= delta, else delta · (|e| - delta/2), with e = output - target (Huber 1964); both of
-/// one shape. Throws an Error unless delta > 0.
-Tensor huber_loss(const Tensor& output, const Tensor& target, double delta = 1);
-/// The mean binary cross entropy of sigmoid(logits) and targets of 0 … 1, in nats; both of one shape. It is computed as
-/// max(x, 0) - x · y + log(1 + e^-|x|), which does not overflow.
-Tensor binary_cross_entropy(const Tensor& logits, const Tensor& target);
+/// The mean binary_cross_entropy_with_logits(). mse_loss() and huber_loss() are in weft/rows.h, too.
+inline Tensor binary_cross_entropy(const Tensor& logits, const Tensor& target) {
+  return binary_cross_entropy_with_logits(logits, target);
+}
 /// The weighted mean of w_t · (1 - p_t)^gamma · -log p_t over the targets t that are not -100, where p is
 /// softmax(logits) (Lin et al. 2017, Focal Loss for Dense Object Detection, arXiv 1708.02002, section 3.2). logits (…,
 /// c), target (…) i64, weights (c) or empty for ones. As in PyTorch's cross_entropy, the sum is divided by the sum of

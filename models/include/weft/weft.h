@@ -44,6 +44,7 @@
 #include "weft/pointwise.h"
 #include "weft/precision.h"
 #include "weft/predict.h"
+#include "weft/print.h"
 #include "weft/profile.h"
 #include "weft/quantize.h"
 #include "weft/quantized.h"

@@ -36,6 +36,37 @@ Tensor log_softmax(const Tensor& x, std::int64_t dim);
 /// Error if a target is outside 0 … c-1. NaN if every target is ignored. For bf16 logits the result is f32.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, std::int64_t ignore_index = -100);
 
+/// What a loss returns for the terms of all elements.
+enum class Reduction {
+  none,       ///< the terms, in the shape of the inputs
+  mean,       ///< their mean
+  sum,        ///< their sum
+  batch_mean  ///< their sum, divided by the size of the first axis
+};
+
+/// The losses of two tensors: x, which a model computed, and a target of the same shape. Both are real or bf16; a
+/// target of another dtype is cast to x's. For bf16 the losses compute in f32 and return f32. They are differentiable
+/// in both.
+///
+/// (x - target)²
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
+/// |x - target|, with the rules of mse_loss. The gradient is 0 where both are equal.
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
+/// e²/2 where |e| <= delta, else delta (|e| - delta/2), with e = x - target (Huber 1964), with the rules of mse_loss.
+/// Error unless delta > 0.
+Tensor huber_loss(const Tensor& x, const Tensor& target, double delta = 1, Reduction reduction = Reduction::mean);
+/// The binary cross entropy of sigmoid(logits) and targets from 0 to 1, in nats: -t ln p - (1 - t) ln(1 - p), with the
+/// rules of mse_loss. It is computed as max(x, 0) - x t + ln(1 + e^-|x|), which does not overflow.
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
+                                        Reduction reduction = Reduction::mean);
+/// The terms t (ln t - x) of the Kullback-Leibler divergence, like PyTorch's kl_div: x contains logarithms of
+/// probabilities, the target t contains probabilities, or their logarithms if log_target is set. Otherwise with the
+/// rules of mse_loss. The divergence of rows of probabilities is the sum over each row. So Reduction::batch_mean is the
+/// mean divergence of the rows of a matrix, and Reduction::mean is smaller by a factor of the number of columns. Where
+/// t is 0, ln t counts as 0.
+Tensor kl_divergence(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean,
+                     bool log_target = false);
+
 /// Looks up rows of weight (v, d), which has a real dtype or bf16. `indices` has shape (…) and dtype i64, the result
 /// has shape (…, d). Error if an index is outside 0 … v-1.
 Tensor embedding(const Tensor& indices, const Tensor& weight);

@@ -1,0 +1,41 @@
+// Loops over operands that are broadcast to one shape.
+#pragma once
+#include <algorithm>
+#include <array>
+
+#include "base/common.h"
+#include "weft/detail/nest.h"
+
+namespace weft::detail {
+
+// The loop nest of N operands and of a contiguous result. In the innermost axis each operand is dense (stride 1) or a
+// single element (stride 0), and at least one is dense. Operands that have no such rows are replaced by copies.
+template <std::size_t N>
+Nest<N + 1> broadcast_nest(const Shape& shape, const std::array<Tensor*, N>& operands) {
+  const auto nest = [&] {
+    std::array<Strides, N + 1> strides;
+    std::array<const Strides*, N + 1> all;
+    for (std::size_t k = 0; k <= N; ++k) {
+      strides[k] = k < N ? broadcast_strides(*operands[k], shape) : contiguous_strides(shape);
+      all[k] = &strides[k];
+    }
+    return Nest<N + 1>(shape, all);
+  };
+  const auto fits = [](const Nest<N + 1>& of) {
+    const auto& inner = of.strides.back();
+    return std::all_of(inner.begin(), inner.end() - 1, [](std::int64_t s) { return s == 0 || s == 1; }) &&
+           std::count(inner.begin(), inner.end() - 1, 1) > 0;
+  };
+  Nest<N + 1> first = nest();
+  if (fits(first)) return first;
+  for (Tensor* x : operands) *x = raw::contiguous(*x);
+  return nest();
+}
+
+// The dtype in which the gradient of an operand is computed from dy: f32 for bf16 if it is a sum, which is rounded
+// once.
+inline DType gradient_dtype(const Tensor& dy, const Shape& operand) {
+  return dy.shape() == operand ? dy.dtype() : computed_of(dy.dtype());
+}
+
+}  // namespace weft::detail
