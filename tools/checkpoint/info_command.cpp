@@ -65,6 +65,7 @@ void print_checkpoint(const std::string& folder) {
   if (!checkpoint.info.form.empty()) std::cout << "form " << checkpoint.info.form << "\n";
   for (const std::string& note : checkpoint.info.notes) std::cout << "note: " << visible(note) << "\n";
   print_model(*checkpoint.model);
+  if (checkpoint.info.pairs) std::cout << "reads pairs of texts\n";
   if (checkpoint.info.length > 0) std::cout << "trained on sequences of " << checkpoint.info.length << "\n";
   std::cout << "step " << checkpoint.info.step << "\n";
   if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";
