@@ -22,7 +22,8 @@ struct Parameter::Data {
 };
 
 Parameter::Parameter(Tensor value, bool trainable) : data_(std::make_shared<Data>()) {
-  if (!value.defined() || !is_floating(value.dtype())) throw Error("[parameter] expected a bf16, f32 or f64 tensor");
+  if (!value.defined() || !is_floating(value.dtype()))
+    throw Error("[parameter] expected a bf16, f32 or f64 tensor, got " + tensor_text(value));
   data_->value = raw::contiguous(value.detach());
   data_->trainable = trainable;
 }

@@ -1,5 +1,6 @@
 #include "weft/pictures.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -26,6 +27,14 @@ Tensor changed(const Tensor& picture, bool mirrored, std::int64_t down, std::int
 }
 
 }  // namespace
+
+std::int64_t usual_patch(const PictureSize& size) noexcept {
+  constexpr std::int64_t most = 64;
+  for (std::int64_t side = 1; side < std::min(size.height, size.width); ++side)
+    if (size.height % side == 0 && size.width % side == 0 && (size.height / side) * (size.width / side) <= most)
+      return side;
+  return 1;
+}
 
 // From a count of each value, so that the sums are exact.
 InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch) {

@@ -221,6 +221,15 @@ TEST_CASE("pictures: the input's mean and deviation are those of all pixels") {
   CHECK_THROWS_AS((void)picture_input({}, 1), Error);
 }
 
+TEST_CASE("pictures: the usual patch is the smallest that makes at most 64 patches") {
+  CHECK(usual_patch({28, 28, 1}) == 4);
+  CHECK(usual_patch({8, 8, 3}) == 1);
+  CHECK(usual_patch({64, 32, 1}) == 8);
+  CHECK(usual_patch({18, 12, 1}) == 2);  // 54 patches
+  CHECK(usual_patch({29, 31, 1}) == 1);  // no other side divides both
+  CHECK(usual_patch({1, 100, 1}) == 1);
+}
+
 TEST_CASE("pictures: augmentation mirrors and moves, the same for the same step, and only in training") {
   const LabelledTexts rows = small_pictures(0, 4);
   const InputSpec input = picture_input(rows, 2);

@@ -105,16 +105,6 @@ std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, 
   return from->info.pad_to;
 }
 
-// The side of the patches: the given one, or the smallest that divides the pictures into at most 64.
-std::int64_t patch_of(const TrainOptions& o, const weft::PictureSize& size) {
-  if (o.patch) return *o.patch;
-  constexpr std::int64_t most = 64;
-  for (std::int64_t side = 1; side < std::min(size.height, size.width); ++side)
-    if (size.height % side == 0 && size.width % side == 0 && (size.height / side) * (size.width / side) <= most)
-      return side;
-  return 1;
-}
-
 // "3 labels: a, b, c", or "price has the mean 12.3 and the standard deviation 4.5"
 std::string describe_outputs(const weft::TargetKind& kind) {
   if (!kind.output.defined())
@@ -148,7 +138,8 @@ weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, co
   const weft::RowContent content = rows.content();
   if (content != weft::RowContent::pictures) check_no_picture_options(o, weft::row_content_name(content));
   if (from == nullptr)
-    return weft::frame_input(rows, content == weft::RowContent::pictures ? patch_of(o, rows.picture) : 1);
+    return weft::frame_input(
+        rows, content == weft::RowContent::pictures ? o.patch.value_or(weft::usual_patch(rows.picture)) : 1);
   if (from->model->input().defined()) return from->model->input();
   throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are " + weft::row_content_name(content));
 }

@@ -36,6 +36,10 @@ void register_picture_decoder(PictureDecoder decoder);
 /// channel over all pictures. Throws an Error if there are no pictures, or if the patch doesn't divide their sides.
 InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch);
 
+/// The side of patches for pictures of this size: the smallest that divides them into at most 64 patches; 1 if there is
+/// none that is smaller than the picture.
+std::int64_t usual_patch(const PictureSize& size) noexcept;
+
 /// Random changes of training pictures, drawn anew each time a picture is used.
 struct Augmentation {
   bool flips = false;      ///< half of the pictures are mirrored, left to right

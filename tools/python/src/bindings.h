@@ -6,5 +6,10 @@ namespace weft::python {
 
 void add_models(nanobind::module_& module);
 void add_operations(nanobind::module_& module);
+void add_training(nanobind::module_& module);
+void add_tensors(nanobind::module_& module);
+void add_functions(nanobind::module_& module);
+void add_gradients(nanobind::module_& module);
+void add_layers(nanobind::module_& module);
 
 }  // namespace weft::python

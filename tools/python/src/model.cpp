@@ -1,12 +1,17 @@
 // Models, streams and generation. Long calls release the interpreter's lock.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 #include <weft/checkpoint.h>
 #include <weft/classifier.h>
+#include <weft/embed.h>
 #include <weft/generate.h>
+#include <weft/os.h>
+#include <weft/predict.h>
+#include <weft/run_folder.h>
 
 #include <memory>
 #include <mutex>
@@ -16,6 +21,7 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "rows.h"
 
 namespace weft::python {
 namespace {
@@ -23,20 +29,22 @@ namespace {
 using namespace nb::literals;
 using std::int64_t;
 
+bool is_predicted(Task task) { return task == Task::regression || task == Task::multilabel || task == Task::tagging; }
+
 // The state shared by the package's Model and Stream and by its generators.
 class Loaded {
  public:
-  Loaded(const std::string& folder, const std::optional<std::string>& precision, bool copy) {
+  Loaded(const std::string& folder, const std::optional<std::string>& precision, bool copy)
+      : file_(checkpoint_folder(folder) + "/model.safetensors"), precision_(precision) {
     LoadOptions options = Purpose::inference;
     options.copy = copy;
-    Checkpoint loaded = load_checkpoint(folder, options);
-    if (precision) loaded.model->set_precision(precision_from_name(*precision));
-    if (Classifier::why_not(loaded).empty()) {
-      classifier_ = std::make_shared<const Classifier>(std::move(loaded));
-      saved_ = {classifier_, &classifier_->checkpoint()};
-    } else {
-      saved_ = std::make_shared<const Checkpoint>(std::move(loaded));
-    }
+    take(load_checkpoint(folder, options));
+  }
+
+  // From the bytes of a checkpoint's model.safetensors.
+  Loaded(std::string bytes, const std::optional<std::string>& precision)
+      : bytes_(std::make_shared<const std::string>(std::move(bytes))), precision_(precision) {
+    take(load_checkpoint(Bytes{bytes_->data(), bytes_->size(), bytes_}, Purpose::inference));
   }
 
   const Checkpoint& saved() const { return *saved_; }
@@ -47,6 +55,32 @@ class Loaded {
     if (!classifier_) throw Error("[classify] " + Classifier::why_not(*saved_));
     return *classifier_;
   }
+  const Predictor& predictor() const {
+    if (!predictor_)
+      throw Error(std::string("[predict] expected a model of the task regression, multilabel or tagging, got ") +
+                  task_name(model().task()));
+    return *predictor_;
+  }
+  // An embedder owns its model, so that this loads the checkpoint once more.
+  std::shared_ptr<const Embedder> embedder() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!embedder_) {
+      const std::string bytes = this->bytes();
+      const auto owner = std::make_shared<const std::string>(bytes);
+      Checkpoint loaded = load_checkpoint(Bytes{owner->data(), owner->size(), owner}, Purpose::inference);
+      loaded.model->set_precision(model().precision());
+      embedder_ = std::make_shared<const Embedder>(std::move(loaded));
+    }
+    return embedder_;
+  }
+  // The bytes of the checkpoint's model.safetensors.
+  std::string bytes() const {
+    if (!saved().info.form.empty())
+      throw Error("[model] expected a checkpoint in weft's own format, got " + saved().info.form +
+                  " (weft convert makes one)");
+    return bytes_ ? *bytes_ : os::read_file(file_);
+  }
+  const std::optional<std::string>& given_precision() const { return precision_; }
   int64_t parameters() const {
     int64_t count = 0;
     for (const auto& [name, parameter] : model().parameters()) count += numel(parameter.value().shape());
@@ -54,8 +88,27 @@ class Loaded {
   }
 
  private:
+  void take(Checkpoint loaded) {
+    if (precision_) loaded.model->set_precision(precision_from_name(*precision_));
+    if (Classifier::why_not(loaded).empty()) {
+      classifier_ = std::make_shared<const Classifier>(std::move(loaded));
+      saved_ = {classifier_, &classifier_->checkpoint()};
+    } else if (is_predicted(loaded.model->task())) {
+      predictor_ = std::make_shared<const Predictor>(std::move(loaded));
+      saved_ = {predictor_, &predictor_->checkpoint()};
+    } else {
+      saved_ = std::make_shared<const Checkpoint>(std::move(loaded));
+    }
+  }
+
+  std::string file_;                          // model.safetensors; empty if it was loaded from bytes
+  std::shared_ptr<const std::string> bytes_;  // null if it was loaded from a file
+  std::optional<std::string> precision_;
   std::shared_ptr<const Classifier> classifier_;
+  std::shared_ptr<const Predictor> predictor_;
   std::shared_ptr<const Checkpoint> saved_;
+  mutable std::mutex mutex_ = {};
+  mutable std::shared_ptr<const Embedder> embedder_;  // null until it is needed
 };
 
 // A text that grows. It keeps the model alive. Concurrent calls wait for one another, without the interpreter's lock.
@@ -111,6 +164,54 @@ nb::any probabilities(const Loaded& loaded, const std::vector<std::string>& text
   return array_of(std::move(all));
 }
 
+// Regression: the numbers (rows, outputs).
+nb::any numbers(const Loaded& loaded, const std::vector<std::string>& rows) {
+  Tensor all;
+  {
+    const nb::gil_scoped_release release;
+    const Predictor& predictor = loaded.predictor();
+    all = Tensor::empty({static_cast<int64_t>(rows.size()), static_cast<int64_t>(predictor.outputs().size())},
+                        DType::f64);
+    double* to = all.mutable_data<double>();
+    for (const std::string& row : rows)
+      for (const double number : predictor.numbers(row)) *to++ = number;
+  }
+  return array_of(std::move(all));
+}
+
+std::vector<std::vector<std::pair<std::string, double>>> several_labels(const Loaded& loaded,
+                                                                        const std::vector<std::string>& rows,
+                                                                        double threshold) {
+  std::vector<std::vector<std::pair<std::string, double>>> all;
+  for (const std::string& row : rows) {
+    all.emplace_back();
+    for (const Prediction& p : loaded.predictor().labels(row, threshold))
+      all.back().emplace_back(p.label, p.probability);
+  }
+  return all;
+}
+
+std::vector<std::vector<std::pair<std::string, std::string>>> tags(const Loaded& loaded,
+                                                                   const std::vector<std::string>& rows) {
+  std::vector<std::vector<std::pair<std::string, std::string>>> all;
+  for (const std::string& row : rows) all.push_back(loaded.predictor().tags(row));
+  return all;
+}
+
+nb::any vectors(const Loaded& loaded, const std::vector<std::string>& texts) {
+  Tensor all;
+  {
+    const nb::gil_scoped_release release;
+    all = (*loaded.embedder())(texts);
+  }
+  return array_of(std::move(all));
+}
+
+nb::bytes bytes_of(const Loaded& loaded) {
+  const std::string bytes = loaded.bytes();
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
 std::unique_ptr<Stream> new_stream(const Loaded& loaded) {
   return std::unique_ptr<Stream>(new Stream{loaded.shared(), loaded.model().stream()});
 }
@@ -163,6 +264,21 @@ void add_models(nb::module_& module) {
   nb::class_<Loaded>(module, "Loaded")
       .def(nb::init<const std::string&, const std::optional<std::string>&, bool>(), "folder"_a, "precision"_a.none(),
            "copy"_a, Unlocked())
+      .def_static(
+          "from_bytes",
+          [](const nb::bytes& bytes, const std::optional<std::string>& precision) {
+            return std::make_unique<Loaded>(std::string(bytes.c_str(), bytes.size()), precision);
+          },
+          "bytes"_a, "precision"_a.none())
+      .def_prop_ro("bytes", bytes_of)
+      .def_prop_ro("given_precision", &Loaded::given_precision)
+      .def_prop_ro("picture",
+                   [](const Loaded& l) {
+                     const InputSpec& input = l.model().input();
+                     return std::vector<int64_t>{input.height, input.width, input.channels};
+                   })
+      .def_prop_ro("channels", [](const Loaded& l) { return l.model().input().channels; })
+      .def_prop_ro("pairs", [](const Loaded& l) { return l.saved().info.pairs; })
       .def_prop_ro("architecture", [](const Loaded& l) { return std::string(l.model().arch()); })
       .def_prop_ro("task", [](const Loaded& l) { return std::string(task_name(l.model().task())); })
       .def_prop_ro("precision", [](const Loaded& l) { return std::string(precision_name(l.model().precision())); })
@@ -177,6 +293,16 @@ void add_models(nb::module_& module) {
       .def("encode", encode, "text"_a)
       .def("decode", decode, "ids"_a)
       .def("probabilities", probabilities, "texts"_a)
+      .def(
+          "probabilities_of_numbers",
+          [](const Loaded& l, nb::handle rows) { return probabilities(l, bytes_of_rows(rows)); }, "rows"_a)
+      .def("numbers", numbers, "texts"_a)
+      .def(
+          "numbers_of_numbers", [](const Loaded& l, nb::handle rows) { return numbers(l, bytes_of_rows(rows)); },
+          "rows"_a)
+      .def("several_labels", several_labels, "texts"_a, "threshold"_a, Unlocked())
+      .def("tags", tags, "texts"_a, Unlocked())
+      .def("vectors", vectors, "texts"_a)
       .def("stream", new_stream)
       .def(
           "generation",

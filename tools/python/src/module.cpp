@@ -5,6 +5,7 @@
 #include <weft/version.h>
 
 #include "bindings.h"
+#include "rows.h"
 #ifdef WEFT_PYTHON_SENTENCEPIECE
 #include <weft/sentencepiece.h>
 #endif
@@ -20,6 +21,12 @@ NB_MODULE(_weft, m) {
   m.def("threads", [] { return weft::Context::current().threads(); });
   weft::python::add_models(m);
   weft::python::add_operations(m);
+  weft::python::add_rows(m);
+  weft::python::add_training(m);
+  weft::python::add_tensors(m);
+  weft::python::add_functions(m);
+  weft::python::add_gradients(m);
+  weft::python::add_layers(m);
 #ifdef WEFT_PYTHON_SENTENCEPIECE
   weft::register_sentencepiece();
 #endif

@@ -8,6 +8,7 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "tensors.h"
 
 namespace weft::python {
 namespace {
@@ -25,13 +26,6 @@ ToeplitzForm form_of(const std::string& name) {
   for (const auto& [known, form] : forms)
     if (name == known) return form;
   throw nb::value_error(("form: expected automatic, naive, matrix or ring, got \"" + name + "\"").c_str());
-}
-
-// Calls f() without the interpreter's lock.
-template <class F>
-auto unlocked(F f) {
-  const nb::gil_scoped_release release;
-  return f();
 }
 
 nb::any product(nb::handle x, nb::handle t, bool causal, const std::string& form, bool torch) {

@@ -1,16 +1,19 @@
-"""gMLP, TNN and FNet on CPUs: saved models, and the two operations that PyTorch lacks.
+"""gMLP, TNN and FNet on CPUs: training, saved models, and models of one's own.
 
 >>> import weft
+>>> run = weft.train(["Oil prices soar", "A late goal", …], ["Business", "Sports", …], out="news")
 >>> model = weft.load("news")
 >>> model.classify("Oil prices soar as supply fears grow")
 Prediction(label='Business', probability=0.98...)
 
+``weft.nn`` has layers, ``weft.ops`` operations on `Tensor`, and ``weft.optim`` optimizers for models that a program defines.
+
 Arguments are numpy arrays, or any arrays with DLPack or the buffer protocol, in the CPU's memory, with any strides.
-Inputs and results are not copied, except that lists and integers other than int64 become int64 arrays, bfloat16 results
+Inputs and results of saved models are not copied, except that lists and integers other than int64 become int64 arrays, bfloat16 results
 become float32 (numpy has no bfloat16), and a `Stream` keeps a copy of its tokens. Long calls release the interpreter's
 lock, so that Python threads can run meanwhile, and can share one model.
 
-``weft.torch`` has the operations for PyTorch's autograd.
+``weft.torch`` has two operations for PyTorch's autograd, ``weft.sklearn`` estimators for scikit-learn.
 """
 
 from __future__ import annotations
@@ -24,17 +27,20 @@ from typing import Any, NamedTuple, Union, overload
 import numpy as np
 import numpy.typing as npt
 
-from . import _weft
-from ._weft import Error
+from . import _weft, nn, ops, optim
+from ._rows import is_numbers, numbers_for, text_of
+from ._train import Run, train
+from ._weft import Error, Gradients, Parameter, Random, Tape, Tensor
 
 __version__: str = _weft.version
 Error.__module__ = "weft"
 Error.__doc__ = "An error of weft: the message says what was expected and what was given."
 
-__all__ = ["Error", "Model", "Prediction", "Stream", "__version__", "fourier_mix", "load", "set_threads", "threads",
-           "toeplitz_product"]
+__all__ = ["Error", "Gradients", "Model", "Parameter", "Prediction", "Random", "Run", "Stream", "Tape", "Tensor",
+           "__version__", "fourier_mix", "load", "nn", "ops", "optim", "set_threads", "tensor", "threads",
+           "toeplitz_product", "train"]
 
-Text = Union[str, tuple[str, str]]  # a text, or a pair of texts
+Rows = Any  # a list of texts, or an array of numbers (rows, n) or (rows, n, channels), or of pictures
 ArrayLike = Any  # a numpy array, or any array with DLPack or the buffer protocol
 
 
@@ -137,25 +143,66 @@ class Model:
         return self._loaded.decode(_integers(tokens).ravel().tolist()).decode("utf-8", errors="replace")
 
     @overload
-    def classify(self, texts: str) -> Prediction: ...  # type: ignore[overload-overlap]
+    def classify(self, rows: str) -> Prediction: ...  # type: ignore[overload-overlap]
     @overload
-    def classify(self, texts: Sequence[Text]) -> list[Prediction]: ...
-    def classify(self, texts: Union[str, Sequence[Text]]) -> Union[Prediction, list[Prediction]]:
-        """The most probable label of a text, or of each of several texts. Only for classifiers.
+    def classify(self, rows: Rows) -> list[Prediction]: ...
+    @overload
+    def classify(self, rows: str, top: int) -> list[Prediction]: ...  # type: ignore[overload-overlap]
+    @overload
+    def classify(self, rows: Rows, top: int) -> list[list[Prediction]]: ...
+    def classify(self, rows: Any, top: Union[int, None] = None) -> Any:
+        """The most probable label of a text, or of each row. Only for classifiers.
 
-        For a model of pairs of texts, each element of the list is a tuple of two texts.
+        rows: a text, a list of texts, or an array of numbers as in training; for a model of pairs of texts, a list of
+            tuples of two texts
+        top: the number of labels, the most probable first, in a list for each row; None: one label, not in a list
         """
-        given = [texts] if isinstance(texts, str) else texts
-        rows = self.probabilities(given)
-        labels = self.labels
-        best = [Prediction(labels[i], float(row[i])) for row, i in zip(rows, rows.argmax(axis=1))] if len(rows) else []
-        return best[0] if isinstance(texts, str) else best
+        if top is not None and top < 1:
+            raise ValueError(f"top: expected at least 1, got {top}")
+        is_one = isinstance(rows, str)
+        labels, best = self.labels, []
+        for row in self.probabilities([rows] if is_one else rows):
+            order = np.argsort(-row, kind="stable")[:top or 1]
+            best.append([Prediction(labels[k], float(row[k])) for k in order])
+        answers = best if top is not None else [predictions[0] for predictions in best]
+        return answers[0] if is_one else answers
 
-    def probabilities(self, texts: Sequence[Text]) -> npt.NDArray[np.float64]:
-        """Probabilities (texts, labels); the bits don't depend on the other texts. Only for classifiers."""
-        if isinstance(texts, str):
-            raise TypeError("texts: expected a list of texts, got a single text: use [text]")
-        return self._loaded.probabilities([_row(text) for text in texts])
+    def probabilities(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """Probabilities (rows, labels); the bits don't depend on the other rows. Only for classifiers."""
+        if is_numbers(rows):
+            return self._loaded.probabilities_of_numbers(numbers_for(self._loaded, rows))
+        return self._loaded.probabilities(_texts(rows))
+
+    def predict(self, rows: Rows, threshold: float = 0.5) -> Any:
+        """What a model of another task than a classifier predicts.
+
+        regression: an array (rows, outputs); multilabel: for each row a list of `Prediction`, for labels of at least
+        that probability; tagging: for each row a list of (word, tag)
+        """
+        if self.task == "multilabel":
+            found = self._loaded.several_labels(_texts(rows), threshold)
+            return [[Prediction(label, probability) for label, probability in row] for row in found]
+        if self.task == "tagging":
+            return self._loaded.tags(_texts(rows))
+        if is_numbers(rows):
+            return self._loaded.numbers_of_numbers(numbers_for(self._loaded, rows))
+        return self._loaded.numbers(_texts(rows))
+
+    def embed(self, texts: Rows) -> npt.NDArray[np.float32]:
+        """Vectors of texts (texts, dimensions), each of Euclidean norm 1. Models of the task retrieval are trained for
+        this; others give the mean of their features."""
+        return self._loaded.vectors(_texts(texts))
+
+    def save(self, folder: Union[str, os.PathLike[str]]) -> None:
+        """Writes the model as a checkpoint, which `load` and the command read."""
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, "model.safetensors")
+        with open(path + ".part", "wb") as file:
+            file.write(self._loaded.bytes)
+        os.replace(path + ".part", path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_bytes, (self._loaded.bytes, self._loaded.given_precision)
 
     def stream(self) -> Stream:
         """An empty text that grows token by token. Only for causal language models."""
@@ -205,12 +252,14 @@ class Stream:
         return Stream(self._stream.copy())
 
 
-def _row(text: Text) -> str:
-    if isinstance(text, str):
-        return text
-    if isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text):
-        return _weft.text_pair(*text)
-    raise TypeError(f"texts: expected a text or a tuple of two texts, got {text!r}")
+def _texts(rows: Any) -> list[str]:
+    if isinstance(rows, str):
+        raise TypeError("rows: expected a list of texts, got a single text: use [text]")
+    return [text_of(text) for text in rows]
+
+
+def _from_bytes(content: bytes, precision: Union[str, None]) -> Model:
+    return Model(_weft.Loaded.from_bytes(content, precision))
 
 
 def _integers(tokens: ArrayLike) -> npt.NDArray[np.int64]:
@@ -223,6 +272,28 @@ def _integers(tokens: ArrayLike) -> npt.NDArray[np.int64]:
     if not np.issubdtype(ids.dtype, np.integer):
         raise TypeError(f"tokens: expected integers, got {ids.dtype}")
     return ids.astype(np.int64, copy=False)
+
+
+def tensor(values: Any, dtype: Union[str, None] = None) -> Tensor:
+    """A tensor with a copy of these values.
+
+    values: an array, whose type is kept (int32 and bool become int64, float16 float32); or a number or nested lists of
+        numbers, which become float32 or int64
+    dtype: "f32", "f64", "bf16", "i64", "i8", "c64" or "c128"
+    """
+    if isinstance(values, (Tensor, Parameter)):
+        made = Tensor(values)
+    else:
+        array = np.asarray(values) if not hasattr(values, "__dlpack__") else values
+        kind = getattr(getattr(array, "dtype", None), "kind", "")
+        if kind in "iub" and dtype in ("f32", "f64", "bf16"):
+            array = array.astype(np.float32 if dtype != "f64" else np.float64)
+        elif kind in "iub" and array.dtype not in (np.int64, np.int8):
+            array = array.astype(np.int64)
+        elif kind == "f" and (array.dtype == np.float16 or array is not values):
+            array = array.astype(np.float32)
+        made = Tensor(array)
+    return ops.cast(made, dtype) if dtype is not None and dtype != made.dtype else made
 
 
 def toeplitz_product(x: ArrayLike, t: ArrayLike, causal: bool = False, *,

@@ -1,0 +1,250 @@
+// weft.Tensor and weft.Parameter: construction, elements, operators, slicing.
+#include "tensors.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <weft/ops.h>
+#include <weft/parameter.h>
+#include <weft/print.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "bindings.h"
+
+namespace weft::python {
+
+using namespace nb::literals;
+using std::int64_t;
+
+Tensor operand(nb::handle x) {
+  if (nb::isinstance<Tensor>(x)) return nb::cast<Tensor>(x);
+  if (nb::isinstance<Parameter>(x)) return nb::cast<Parameter&>(x);
+  const Tensor borrowed =
+      tensor_of("operand", x, {DType::f32, DType::f64, DType::i64, DType::bf16, DType::c64, DType::c128, DType::i8});
+  // A copy, because the program may write to its array before the backward pass reads it.
+  Tensor own = Tensor::empty(borrowed.shape(), borrowed.dtype());
+  raw::copy(borrowed, own);
+  return own;
+}
+
+namespace {
+
+// The value of a number: a float, an int, or one of numpy's numbers.
+std::optional<double> number_of(nb::handle x) {
+  if (PyFloat_Check(x.ptr()) || PyLong_Check(x.ptr())) return nb::cast<double>(x);
+  if (nb::isinstance<Tensor>(x) || nb::isinstance<Parameter>(x)) return std::nullopt;
+  if (nb::hasattr(x, "ndim") && nb::hasattr(x, "__float__") && nb::cast<int64_t>(x.attr("ndim")) == 0)
+    return nb::cast<double>(nb::float_(x));
+  return std::nullopt;
+}
+
+// Whether an operator takes x as its second operand. If not, Python asks x's own type.
+bool is_operand(nb::handle x) {
+  return nb::isinstance<Tensor>(x) || nb::isinstance<Parameter>(x) || nb::hasattr(x, "__dlpack__") ||
+         nb::hasattr(x, "__array_interface__");
+}
+
+using Unary = Tensor (*)(const Tensor&);
+using Binary = Tensor (*)(const Tensor&, const Tensor&);
+using WithNumber = Tensor (*)(const Tensor&, double);
+
+nb::object binary(nb::handle a, nb::handle b, Binary tensors, WithNumber number) {
+  if (const auto c = number_of(b)) {
+    const Tensor x = operand(a);
+    return nb::cast(unlocked([&] { return number(x, *c); }));
+  }
+  if (!is_operand(b)) return nb::borrow(Py_NotImplemented);
+  const Tensor x = operand(a), y = operand(b);
+  return nb::cast(unlocked([&] { return tensors(x, y); }));
+}
+
+template <class Class>
+void add_operator(Class& type, const char* name, Binary tensors, WithNumber number) {
+  type.def(
+      name, [=](nb::handle a, nb::handle b) { return binary(a, b, tensors, number); }, nb::is_operator());
+}
+
+// Python's index as one slice for each axis, and the axes of the result. None and whole numbers change the axes.
+class Index {
+ public:
+  Index(const Tensor& x, nb::handle key) : result_(x) {
+    const nb::tuple keys = nb::isinstance<nb::tuple>(key) ? nb::borrow<nb::tuple>(key) : nb::make_tuple(key);
+    int64_t used = 0;
+    bool has_ellipsis = false;
+    for (const nb::handle k : keys) {
+      if (k.is(nb::ellipsis())) {
+        if (std::exchange(has_ellipsis, true)) throw nb::index_error("expected at most one ellipsis in an index");
+      } else if (!k.is_none()) {
+        ++used;
+      }
+    }
+    if (used > x.rank())
+      throw nb::index_error(("expected at most " + std::to_string(x.rank()) + " indices for a tensor of shape " +
+                             to_string(x.shape()) + ", got " + std::to_string(used))
+                                .c_str());
+    for (const nb::handle k : keys) take(k, x.rank() - used);
+    take_all(x.rank() - axis_);
+    if (has_other_axes_) result_ = reshape(result_, shape_);
+  }
+
+  Tensor result() const { return result_; }
+
+ private:
+  void take(nb::handle key, int64_t free) {
+    if (key.is(nb::ellipsis())) take_all(free);
+    else if (key.is_none()) {
+      shape_.push_back(1);
+      has_other_axes_ = true;
+    } else if (nb::isinstance<nb::slice>(key)) take_slice(key);
+    else if (PyIndex_Check(key.ptr()) && !PyBool_Check(key.ptr())) take_number(key);
+    else
+      throw nb::type_error(("indices: expected whole numbers, slices, None or an ellipsis, got " +
+                            nb::cast<std::string>(key.type().attr("__name__")))
+                               .c_str());
+  }
+
+  void take_all(int64_t axes) {
+    for (int64_t i = 0; i < axes; ++i) shape_.push_back(result_.size(axis_++));
+  }
+
+  void take_number(nb::handle key) {
+    const int64_t size = result_.size(axis_), given = PyNumber_AsSsize_t(key.ptr(), PyExc_IndexError);
+    if (given == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    const int64_t at = given < 0 ? given + size : given;
+    if (at < 0 || at >= size)
+      throw nb::index_error(
+          ("index " + std::to_string(given) + " is out of range for an axis of " + std::to_string(size) + " elements")
+              .c_str());
+    result_ = slice(result_, axis_, at, at + 1);
+    ++axis_;
+    has_other_axes_ = true;
+  }
+
+  void take_slice(nb::handle key) {
+    const int64_t size = result_.size(axis_);
+    Py_ssize_t start = 0, stop = 0, step = 0;
+    if (PySlice_Unpack(key.ptr(), &start, &stop, &step) != 0) throw nb::python_error();
+    const int64_t count = PySlice_AdjustIndices(size, &start, &stop, step);
+    const int64_t last = start + (count - 1) * step;
+    if (count == 0) result_ = slice(result_, axis_, 0, 0);
+    else if (step > 0) result_ = slice(result_, axis_, start, last + 1, step);
+    else result_ = flip(slice(result_, axis_, last, start + 1, -step), axis_);
+    shape_.push_back(count);
+    ++axis_;
+  }
+
+  Tensor result_;
+  Shape shape_;
+  int64_t axis_ = 0;  // the next one of result_
+  bool has_other_axes_ = false;
+};
+
+// A numpy array over the same elements, which can't be written. bf16 becomes float32.
+nb::object numpy_of(const Tensor& x) {
+  nb::object array{array_of(x.dtype() == DType::bf16 ? x : x.detach())};
+  array.attr("setflags")("write"_a = false);
+  return array;
+}
+
+std::string text_of(const Tensor& x) {
+  std::ostringstream text;
+  text << x;
+  return text.str();
+}
+
+const Tensor& value_of(nb::handle x) {
+  return nb::isinstance<Tensor>(x) ? nb::cast<const Tensor&>(x) : nb::cast<const Parameter&>(x).value();
+}
+
+// What tensors and parameters have in common.
+template <class Class>
+void add_members(Class& type) {
+  type.def_prop_ro("shape", [](nb::handle x) { return nb::tuple(nb::cast(value_of(x).shape())); });
+  type.def_prop_ro("dtype", [](nb::handle x) { return std::string(dtype_name(value_of(x).dtype())); });
+  type.def_prop_ro("ndim", [](nb::handle x) { return value_of(x).rank(); });
+  type.def_prop_ro("size", [](nb::handle x) { return value_of(x).numel(); });
+  type.def(
+      "numpy", [](nb::handle x) { return numpy_of(value_of(x)); },
+      "The elements as a numpy array that can't be written. bf16 becomes float32.");
+  type.def(
+      "__array__",
+      [](nb::handle x, nb::object dtype, nb::object) {
+        nb::object array = numpy_of(value_of(x));
+        return dtype.is_none() ? array : nb::object(array.attr("astype")(dtype));
+      },
+      "dtype"_a = nb::none(), "copy"_a = nb::none());
+  type.attr("__array_ufunc__") = nb::none();  // numpy's operators then leave the work to ours
+  type.def(
+      "item", [](nb::handle x) { return value_of(x).item(); }, "The value of a tensor with one element.");
+  type.def("__float__", [](nb::handle x) { return value_of(x).item(); });
+  type.def("__len__", [](nb::handle x) {
+    if (value_of(x).rank() == 0) throw nb::type_error("a tensor of shape () has no length");
+    return value_of(x).size(0);
+  });
+  type.def(
+      "__getitem__", [](nb::handle x, nb::handle key) { return Index(operand(x), key).result(); },
+      "key"_a.none());
+  add_operator(type, "__add__", add, [](const Tensor& x, double c) { return x + c; });
+  add_operator(
+      type, "__radd__", [](const Tensor& a, const Tensor& b) { return b + a; },
+      [](const Tensor& x, double c) { return c + x; });
+  add_operator(type, "__sub__", sub, [](const Tensor& x, double c) { return x - c; });
+  add_operator(
+      type, "__rsub__", [](const Tensor& a, const Tensor& b) { return b - a; },
+      [](const Tensor& x, double c) { return c - x; });
+  add_operator(type, "__mul__", mul, [](const Tensor& x, double c) { return x * c; });
+  add_operator(
+      type, "__rmul__", [](const Tensor& a, const Tensor& b) { return b * a; },
+      [](const Tensor& x, double c) { return c * x; });
+  add_operator(type, "__truediv__", div, [](const Tensor& x, double c) { return x / c; });
+  add_operator(
+      type, "__rtruediv__", [](const Tensor& a, const Tensor& b) { return b / a; },
+      [](const Tensor& x, double c) { return c / x; });
+  add_operator(type, "__pow__", pow, pow);
+  add_operator(type, "__lt__", less, less);
+  add_operator(type, "__le__", less_equal, less_equal);
+  add_operator(type, "__gt__", greater, greater);
+  add_operator(type, "__ge__", greater_equal, greater_equal);
+  type.def("__neg__", [](nb::handle x) { return neg(operand(x)); });
+  type.def(
+      "__matmul__",
+      [](nb::handle a, nb::handle b) -> nb::object {
+        if (!is_operand(b)) return nb::borrow(Py_NotImplemented);
+        const Tensor x = operand(a), y = operand(b);
+        return nb::cast(unlocked([&] { return matmul(x, y); }));
+      },
+      nb::is_operator());
+}
+
+}  // namespace
+
+void add_tensors(nb::module_& module) {
+  nb::class_<Tensor> tensor(module, "Tensor");
+  tensor.def(
+      "__init__", [](Tensor* self, nb::handle x) { new (self) Tensor(operand(x)); }, "array"_a);
+  tensor.def("__repr__", [](const Tensor& x) { return "weft.Tensor(" + text_of(x) + ")"; });
+  tensor.def("detach", &Tensor::detach, "The same elements, which no tape has recorded.");
+  add_members(tensor);
+
+  nb::class_<Parameter> parameter(module, "Parameter");
+  parameter.def(
+      "__init__",
+      [](Parameter* self, nb::handle x, bool trainable) { new (self) Parameter(operand(x).detach(), trainable); },
+      "array"_a, "trainable"_a = true);
+  parameter.def("__repr__", [](const Parameter& p) { return "weft.Parameter(" + text_of(p.value()) + ")"; });
+  parameter.def_prop_rw("trainable", &Parameter::trainable, &Parameter::set_trainable);
+  parameter.def(
+      "assign", [](Parameter& p, nb::handle x) { p.assign(operand(x)); }, "array"_a,
+      "Replaces the elements by those of an array of the same shape and dtype.");
+  add_members(parameter);
+}
+
+}  // namespace weft::python

@@ -1,0 +1,18 @@
+// Tensors that record gradients: weft.Tensor and weft.Parameter, and how arguments of Python become tensors.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <weft/tensor.h>
+
+namespace weft::python {
+
+// An argument as a tensor: a Tensor; a Parameter, which is then a leaf of the recording tape; or a copy of any array.
+Tensor operand(nanobind::handle x);
+
+// Calls f(), which is long, without the interpreter's lock.
+template <class F>
+auto unlocked(F f) {
+  const nanobind::gil_scoped_release release;
+  return f();
+}
+
+}  // namespace weft::python

@@ -1,0 +1,132 @@
+"""Rows of training and of queries: what a program gives, in the form that the C++ module takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _weft
+
+Text = Union[str, tuple[str, str]]  # a text, or a pair of texts
+
+
+def text_of(text: Any) -> str:
+    """A text as a row. A tuple of two texts is a pair."""
+    if isinstance(text, str):
+        return str(text)
+    if isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text):
+        return _weft.text_pair(*text)
+    raise TypeError(f"texts: expected a text or a tuple of two texts, got {text!r}")
+
+
+def is_numbers(data: Any) -> bool:
+    """Whether the data are rows of numbers, and not texts."""
+    return hasattr(data, "dtype") and np.issubdtype(np.asarray(data).dtype, np.number)
+
+
+def numbers_of(data: Any) -> npt.NDArray[Any]:
+    """Rows of numbers as frames (rows, n, channels) float32, or as pictures (rows, height, width, channels) uint8.
+
+    A matrix (rows, n) has one channel. Arrays of uint8 with three or four axes are pictures, gray without channels."""
+    given = np.asarray(data)
+    if np.iscomplexobj(given):
+        raise ValueError("data: complex data not supported, expected real numbers")
+    if given.dtype == np.uint8 and given.ndim in (3, 4):
+        pictures = given if given.ndim == 4 else given[:, :, :, None]
+        if pictures.shape[3] not in (1, 3):
+            raise ValueError(f"data: expected pictures of 1 or 3 channels, got shape {given.shape}")
+        return np.ascontiguousarray(pictures)
+    frames = given.astype(np.float32)
+    if frames.ndim == 2:
+        frames = frames[:, :, None]
+    if frames.ndim != 3 or 0 in frames.shape[1:]:
+        raise ValueError("data: expected numbers (rows, n) or (rows, n, channels), or pictures (rows, height, width[, "
+                         f"channels]) of uint8, got shape {given.shape} of {given.dtype}")
+    if not np.isfinite(frames).all():
+        row = int(np.argwhere(~np.isfinite(frames))[0][0])
+        raise ValueError(f"data: row {row} has a NaN, or a number that is infinite or too large for float32")
+    return np.ascontiguousarray(frames)
+
+
+def flat(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers (rows, n), as the C++ module takes them: float32, or the bytes of pictures as int8."""
+    rows = numbers.reshape(len(numbers), -1)
+    return rows.view(np.int8) if rows.dtype == np.uint8 else rows
+
+
+def numbers_for(loaded: _weft.Loaded, data: Any) -> npt.NDArray[Any]:
+    """Rows of numbers, flat, for a model that reads such rows."""
+    numbers = numbers_of(data)
+    if loaded.channels == 0:
+        raise TypeError(f"rows: expected texts, got numbers of shape {numbers.shape}")
+    height, width, channels = loaded.picture
+    wanted = (height, width, channels) if height > 0 else (channels,)
+    if numbers.shape[-len(wanted):] != wanted or numbers.ndim != (4 if height > 0 else 3):
+        shape = "pictures (rows, height, width, channels)" if height > 0 else "numbers (rows, n, channels)"
+        raise ValueError(f"rows: expected {shape} that end in {wanted}, got {numbers.shape} of {numbers.dtype}")
+    return flat(numbers)
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    """The elements of a list, a numpy array, a pandas column or an iterator."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name}: expected a list, got {type(values).__name__}")
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"labels: expected finite numbers, got {value!r}")
+    return repr(float(value))
+
+
+def task_of(labels: Sequence[Any]) -> str:
+    """The task that labels of this type stand for."""
+    first = labels[0] if labels else ""
+    if isinstance(first, float):
+        return "regression"
+    if isinstance(first, (list, tuple, set, frozenset)):
+        return "regression" if first and all(isinstance(value, float) for value in first) else "multilabel"
+    return "classifier"
+
+
+def label_text(task: str, label: Any) -> str:
+    """A label as the library reads it."""
+    if task == "regression":
+        several = label if isinstance(label, (list, tuple)) else [label]
+        return " ".join(_number(value) for value in several)
+    if task == "multilabel":
+        if isinstance(label, str) or not isinstance(label, Iterable):
+            raise TypeError(f"labels: expected a list of labels for each row, got {label!r}")
+        return "|".join(str(name) for name in label) or "|"
+    if task == "tagging" and not isinstance(label, str):
+        return " ".join(str(tag) for tag in label)
+    return str(label)
+
+
+def rows_of(data: Any, labels: Any, task: Union[str, None],
+            names: Union[list[str], None] = None) -> tuple[Any, str, list[str]]:
+    """The rows, their task, and the names of their labels. names: the labels that are known; None: those that occur."""
+    given = listed("labels", labels)
+    task = task or task_of(given)
+    texts = [label_text(task, label) for label in given]
+    if names is None:
+        names = sorted(set(texts), key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
+    index = {name: k for k, name in enumerate(names)}
+    if unknown := sorted(set(texts) - index.keys()):
+        raise ValueError(f"labels: {unknown[0]!r} does not occur in the training rows")
+    numbers = [index[text] for text in texts]
+    rows = numbers_of(data) if is_numbers(data) else [text_of(text) for text in listed("data", data)]
+    if len(rows) != len(given):
+        raise ValueError(f"labels: expected one for each of {len(rows)} rows, got {len(given)}")
+    if len(rows) < 2:
+        raise ValueError(f"data: expected at least 2 rows, got {len(rows)} row")
+    if isinstance(rows, list):
+        return _weft.text_rows(rows, numbers, names), task, names
+    if rows.ndim == 4:
+        return _weft.picture_rows(flat(rows), *rows.shape[1:], numbers, names), task, names
+    return _weft.frame_rows(flat(rows), rows.shape[2], numbers, names), task, names

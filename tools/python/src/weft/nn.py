@@ -1,0 +1,146 @@
+"""Layers, and models that are made of them.
+
+>>> class Model(weft.nn.Module):
+...     def __init__(self, vocabulary, d, length):
+...         self.embedding = weft.nn.Embedding(vocabulary, d)
+...         self.blocks = [weft.nn.GmlpBlock(d, 4 * d, length) for _ in range(4)]
+...         self.norm = weft.nn.LayerNorm(d)
+...         self.head = weft.nn.Linear(d, vocabulary)
+...
+...     def __call__(self, tokens):
+...         x = self.embedding(tokens)
+...         for block in self.blocks:
+...             x = block(x, causal=True)
+...         return self.head(self.norm(x))
+
+Sequences have the shape (b, n, d). The parameters of a layer are drawn from a seed that `seed` sets and that each new
+layer changes. A model belongs to the thread that trains it; others may use it only while no step runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _weft
+
+__all__ = ["Embedding", "FnetLayer", "GmlpBlock", "LayerNorm", "Linear", "Module", "TnnLayer", "seed"]
+
+_seed, _made = 1, 0
+
+
+def seed(value: int) -> None:
+    """Sets the seed of all layers made from now on."""
+    global _seed, _made
+    _seed, _made = value, 0
+
+
+def _next_seed() -> int:
+    global _made
+    _made += 1
+    return (_seed * 0x9E3779B97F4A7C15 + _made) % 2**64
+
+
+class Linear(_weft.Linear):
+    """y = x Wᵀ + b; x (…, inputs) -> (…, outputs). weight (outputs, inputs), bias (outputs)."""
+
+    def __init__(self, inputs: int, outputs: int, bias: bool = True, *, dtype: str = "f32") -> None:
+        super().__init__(inputs, outputs, bias, _next_seed(), dtype)
+
+
+class LayerNorm(_weft.LayerNorm):
+    """(x - mean) / √(variance + eps) · weight + bias over the last axis (d)."""
+
+    def __init__(self, d: int, eps: float = 1e-5, *, dtype: str = "f32") -> None:
+        super().__init__(d, eps, dtype)
+
+
+class Embedding(_weft.Embedding):
+    """Rows of a matrix (count, d) ~ N(0, deviation²): indices (…) int64 -> (…, d). logits(x) is x times its transpose."""
+
+    def __init__(self, count: int, d: int, deviation: float = 1.0, *, dtype: str = "f32") -> None:
+        super().__init__(count, d, deviation, _next_seed(), dtype)
+
+
+class GmlpBlock(_weft.GmlpBlock):
+    """A gMLP block (arXiv 2105.08050): block(x, causal=False, mask=None, random=None), x (b, n, d), n at most length.
+
+    d_ffn: channels between the two projections, even. mask: (n, n, 1) or (1, n, 1), 1 where tokens are seen. Dropout is
+    on if a `weft.Random` is given."""
+
+    def __init__(self, d: int, d_ffn: int, length: int, dropout: float = 0.0, *, dtype: str = "f32") -> None:
+        super().__init__(d, d_ffn, length, dropout, _next_seed(), dtype)
+
+
+class FnetLayer(_weft.FnetLayer):
+    """An FNet layer (arXiv 2105.03824): layer(x, random=None), x (b, n, d).
+
+    norm: "post" as in the paper, or "pre"."""
+
+    def __init__(self, d: int, d_ffn: int, norm: str = "post", dropout: float = 0.0, activation: str = "gelu_tanh", *,
+                 dtype: str = "f32") -> None:
+        super().__init__(d, d_ffn, norm, dropout, activation, _next_seed(), dtype)
+
+
+class TnnLayer(_weft.TnnLayer):
+    """A TNN layer (arXiv 2305.04749): layer(x, random=None), x (b, n, d), for any n.
+
+    config: options of the architecture, such as expand_ratio=1.0 or gamma=0.9 (`weft info --arch tnn`)."""
+
+    def __init__(self, d: int, causal: bool = False, *, dtype: str = "f32", **config: Any) -> None:
+        super().__init__(d, json.dumps(config), causal, _next_seed(), dtype)
+
+
+def _parameters(name: str, value: Any) -> Iterator[tuple[str, _weft.Parameter]]:
+    if isinstance(value, _weft.Parameter):
+        yield name, value
+    elif hasattr(value, "named_parameters"):
+        for inner, parameter in value.named_parameters():
+            yield f"{name}.{inner}", parameter
+    elif isinstance(value, (list, tuple)):
+        for k, part in enumerate(value):
+            yield from _parameters(f"{name}.{k}", part)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _parameters(f"{name}.{key}", part)
+
+
+class Module:
+    """A model: its parameters are those of its attributes, which are layers, modules, parameters, or lists of them."""
+
+    def named_parameters(self) -> list[tuple[str, _weft.Parameter]]:
+        """The parameters with their names, such as "blocks.0.proj1.weight"."""
+        return [pair for name, value in vars(self).items() for pair in _parameters(name, value)]
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Copies of the parameters, by name."""
+        return {name: np.array(parameter.numpy()) for name, parameter in self.named_parameters()}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Sets all parameters to these arrays. If names or shapes differ, it raises an Error and changes nothing."""
+        own = dict(self.named_parameters())
+        if own.keys() != state.keys():
+            missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
+            raise _weft.Error(f"[nn] expected the parameters of the model; missing: {missing}, unknown: {unknown}")
+        for name, parameter in own.items():
+            if tuple(state[name].shape) != parameter.shape:
+                raise _weft.Error(f"[nn] {name}: expected shape {parameter.shape}, got {tuple(state[name].shape)}")
+        for name, parameter in own.items():
+            value = state[name]
+            parameter.assign(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value)
+
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Writes the parameters to a safetensors file."""
+        _weft.save_tensors(os.fspath(path), self.named_parameters())
+
+    def load(self, path: Union[str, os.PathLike[str]]) -> None:
+        """Sets the parameters to those of a safetensors file, which `save`, PyTorch or others wrote."""
+        self.load_state(_weft.load_tensors(os.fspath(path)))
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} has no __call__, the forward pass")

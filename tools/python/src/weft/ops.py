@@ -1,0 +1,47 @@
+"""Operations on tensors. Arguments are `weft.Tensor`, `weft.Parameter` or arrays; inside `weft.Tape` they are recorded.
+
+Names, broadcasting and axes are numpy's, those of losses PyTorch's; `ops/OPERATIONS.md` of weft's sources compares them.
+Operations of one tensor are also methods: ``weft.ops.sum(x, axis=0)`` is ``x.sum(axis=0)``. Reductions are "none", "mean",
+"sum" or "batch_mean". Lists of numbers are no arguments: `weft.tensor` makes a tensor of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _weft
+from ._weft import (  # noqa: A004
+    abs, add, angle, binary_cross_entropy_with_logits, cast, chunk, circulant_product, clamp, complex, concat, conj, cos,
+    cross_entropy, div, dropout, einsum, embedding, equal, erf, exp, expand, expm1, fft, flip, gelu, greater,
+    greater_equal, huber_loss, ifft, imag, irfft, kl_divergence, l1_loss, layer_norm, less, less_equal, linear, log,
+    log1p, log_softmax, matmul, max, maximum, mean, minimum, mse_loss, mul, not_equal, permute, pow, real, reciprocal,
+    relu, reshape, rfft, rms_norm, rsqrt, sigmoid, sign, silu, sin, softmax, softplus, spatial_gate, sqrt, square, sub,
+    sum, tanh, transpose, where)
+from ._weft import tensor_fourier_mix as fourier_mix
+from ._weft import tensor_toeplitz_product as toeplitz_product
+
+_METHODS = ["abs", "angle", "cast", "chunk", "clamp", "conj", "cos", "erf", "exp", "expand", "expm1", "fft", "flip", "gelu",
+            "ifft", "imag", "irfft", "log", "log1p", "log_softmax", "max", "mean", "permute", "pow", "real", "reciprocal",
+            "relu", "reshape", "rfft", "rsqrt", "sigmoid", "sign", "silu", "sin", "softmax", "softplus", "sqrt", "square",
+            "sum", "tanh", "transpose"]
+
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"annotations", "Any"})
+
+
+def _method(name: str) -> Any:
+    function = getattr(_weft, name)
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        if name in ("reshape", "permute", "expand") and args and not isinstance(args[0], (tuple, list)):
+            args = (args,)  # x.reshape(2, 3), like x.reshape((2, 3))
+        return function(self, *args, **options)
+
+    method.__name__ = name
+    method.__doc__ = f"weft.ops.{name} of this tensor."
+    return method
+
+
+for _name in _METHODS:
+    for _type in (_weft.Tensor, _weft.Parameter):
+        setattr(_type, _name, _method(_name))
+del _name, _type

@@ -1,0 +1,127 @@
+"""Estimators for scikit-learn: `WeftClassifier` and `WeftRegressor`.
+
+>>> from weft.sklearn import WeftClassifier
+>>> classifier = WeftClassifier(arch="tnn", epochs=5).fit(texts, labels)
+>>> classifier.predict(["Oil prices soar"])
+
+They work in pipelines, grid searches and cross-validation, and can be pickled. X is a list of texts (or of tuples of two
+texts), a matrix (rows, n), which a model reads as n numbers, one after the other, or an array (rows, n, channels).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Union
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from ._train import train
+
+__all__ = ["WeftClassifier", "WeftRegressor"]
+
+
+def _are_texts(X: Any) -> bool:
+    """Whether X is a list, a column or a one-dimensional array of texts, or of pairs of texts."""
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or len(X) == 0:
+        return False
+    first = X.iloc[0] if hasattr(X, "iloc") else X[0]
+    return isinstance(first, str) or (isinstance(first, tuple) and all(isinstance(part, str) for part in first))
+
+
+class _Estimator(BaseEstimator):
+    """What both estimators share.
+
+    Parameters
+    ----------
+    arch : "gmlp", "tnn" or "fnet"
+    layers, d_model, dropout : sizes of the model
+    length : longest sequence of a text, in tokens; None: the architecture's default. Numbers are read completely
+    steps, epochs : length of the training; None: as `weft.train` chooses
+    batch, lr : rows of a step, and the highest learning rate
+    validation : share of the rows that chooses the best checkpoint; None: all rows train, and their own loss chooses
+    settings : other arguments of `weft.train`, in a dictionary
+    random_state : seed of parameters and batches
+    """
+
+    def __init__(self, arch: str = "gmlp", *, layers: int = 2, d_model: int = 64, dropout: float = 0.0,
+                 length: Union[int, None] = None, steps: Union[int, None] = None, epochs: Union[float, None] = None,
+                 batch: int = 32, lr: float = 2e-3, validation: Union[float, None] = None,
+                 settings: Union[dict[str, Any], None] = None, random_state: Any = 0) -> None:
+        self.arch = arch
+        self.layers = layers
+        self.d_model = d_model
+        self.dropout = dropout
+        self.length = length
+        self.steps = steps
+        self.epochs = epochs
+        self.batch = batch
+        self.lr = lr
+        self.validation = validation
+        self.settings = settings
+        self.random_state = random_state
+
+    def _checked(self, X: Any, **options: Any) -> Any:
+        """Texts as a list, or numbers as an array."""
+        if _are_texts(X):
+            return list(X)
+        return validate_data(self, X, dtype="numeric", allow_nd=True, **options)
+
+    def _train(self, X: Any, labels: Any, task: str) -> None:
+        numbers = isinstance(X, np.ndarray)
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        run = train(X, labels, arch=self.arch, task=task, layers=self.layers, d_model=self.d_model, dropout=self.dropout,
+                    length=None if numbers else self.length, steps=self.steps, epochs=self.epochs, batch=self.batch,
+                    lr=self.lr, validation=(X, labels) if self.validation is None else self.validation, seed=int(seed),
+                    progress=False, **(self.settings or {}))
+        self.model_ = run.model
+        self.metrics_ = run.metrics
+
+
+class WeftClassifier(ClassifierMixin, _Estimator):
+    __doc__ = "A classifier of texts or of rows of numbers.\n" + (_Estimator.__doc__ or "").split("\n", 1)[1]
+
+    def fit(self, X: Any, y: Any) -> WeftClassifier:
+        """Trains a new model on rows X with labels y."""
+        if _are_texts(X):
+            rows, targets = list(X), column_or_1d(np.asarray(y), warn=True)
+        else:
+            rows, targets = validate_data(self, X, y, dtype="numeric", allow_nd=True, ensure_min_samples=2)
+            targets = column_or_1d(targets, warn=True)
+        check_classification_targets(targets)
+        self.classes_, indices = np.unique(targets, return_inverse=True)
+        self._train(rows, [str(index) for index in indices], "classifier")
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, (rows, classes), in the order of `classes_`."""
+        check_is_fitted(self)
+        return self.model_.probabilities(self._checked(X, reset=False))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+class WeftRegressor(RegressorMixin, _Estimator):
+    __doc__ = "Predicts a number for texts or for rows of numbers.\n" + (_Estimator.__doc__ or "").split("\n", 1)[1]
+
+    def fit(self, X: Any, y: Any) -> WeftRegressor:
+        """Trains a new model on rows X with numbers y."""
+        if _are_texts(X):
+            rows, targets = list(X), column_or_1d(np.asarray(y, dtype=float), warn=True)
+        else:
+            rows, targets = validate_data(self, X, y, dtype="numeric", allow_nd=True, ensure_min_samples=2, y_numeric=True)
+            targets = column_or_1d(targets, warn=True)
+        self._train(rows, [float(target) for target in targets], "regression")
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The number of each row."""
+        check_is_fitted(self)
+        return self.model_.predict(self._checked(X, reset=False))[:, 0]

@@ -1,0 +1,295 @@
+"""Tensors, operations, gradients, layers and optimizers, compared with numpy and, if it is installed, with PyTorch."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import weft
+from weft import nn, ops, optim
+
+X = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+Y = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+
+
+def test_making_tensors():
+    assert weft.tensor([[1, 2], [3, 4]]).dtype == "i64" and weft.tensor([1.5]).dtype == "f32"
+    assert weft.tensor(np.float64([1.5])).dtype == "f64" and weft.tensor(np.int32([1])).dtype == "i64"
+    assert weft.tensor(2.5).shape == () and weft.tensor(2.5).item() == 2.5
+    assert weft.tensor([1, 0], "bf16").dtype == "bf16"
+    source = X.copy()
+    copied = weft.tensor(source)
+    source[:] = 0
+    np.testing.assert_array_equal(copied.numpy(), X)
+    assert repr(weft.tensor([1.0, 2.0])) == "weft.Tensor([1, 2] f32 (2,))"
+    np.testing.assert_array_equal(np.asarray(weft.tensor(X[:, ::-1])), X[:, ::-1])
+    with pytest.raises(ValueError, match="read-only"):
+        weft.tensor(X).numpy()[0, 0] = 1
+
+
+def test_numpy_arrays_outlive_their_tensors():
+    array = weft.tensor(X).numpy()
+    gc.collect()
+    np.testing.assert_array_equal(array, X)
+
+
+@pytest.mark.parametrize("index", [
+    0, -1, slice(None), slice(1, 3), slice(None, None, -1), slice(None, None, 2), slice(2, 0, -1), slice(5, 9), (0, 1),
+    (slice(None), 2), (Ellipsis, -1), (None, 1), (Ellipsis, None), (slice(None), None, slice(1, 2)), (), Ellipsis,
+    (np.int64(1), slice(3, None, -2)),
+], ids=str)
+def test_indices(index):
+    np.testing.assert_array_equal(weft.tensor(X)[index].numpy(), X[index])
+
+
+@pytest.mark.parametrize(("index", "error"), [
+    (3, IndexError), (-4, IndexError), ((0, 0, 0), IndexError), ((Ellipsis, Ellipsis), IndexError), (1.5, TypeError),
+    ("a", TypeError), (True, TypeError), ([0, 1], TypeError),
+], ids=str)
+def test_wrong_indices(index, error):
+    with pytest.raises(error):
+        weft.tensor(X)[index]
+
+
+def test_length_and_iteration():
+    assert len(weft.tensor(X)) == 3 and [row.shape for row in weft.tensor(X)] == [(4,)] * 3
+    with pytest.raises(TypeError, match="no length"):
+        len(weft.tensor(1.0))
+
+
+def test_operators():
+    a, b = weft.tensor(X), weft.tensor(Y)
+    for got, want in [(a + b, X + Y), (a - b, X - Y), (a * b, X * Y), (a / b, X / Y), (-a, -X), (a + 2, X + 2),
+                      (2 - a, 2 - X), (a - 2, X - 2), (3 * a, 3 * X), (a / 2, X / 2), (1 / a, 1 / X), (a ** 2, X ** 2),
+                      (a @ b[0], X @ Y[0]), (a + Y, X + Y), (Y + a, X + Y), (Y - a, Y - X), (Y / a, Y / X),
+                      (np.float32(2) * a, 2 * X), (a * np.float64(2), 2 * X), (a[0] + b, X[0] + Y)]:
+        assert isinstance(got, weft.Tensor)
+        np.testing.assert_allclose(got.numpy(), want, rtol=2e-6)
+    for got, want in [(a < b, X < Y), (a <= b, X <= Y), (a > 0, X > 0), (a >= 0, X >= 0), (ops.equal(a, a), X == X),
+                      (ops.not_equal(a, 0), X != 0)]:
+        np.testing.assert_array_equal(got.numpy().astype(bool), want)
+    np.testing.assert_array_equal(ops.where(a > 0, a, 0).numpy(), np.where(X > 0, X, 0))
+    for wrong in ("text", None, [1, 2]):
+        with pytest.raises(TypeError):
+            a + wrong
+    with pytest.raises(weft.Error, match="dtype"):
+        a + np.float64(Y)
+    with pytest.raises(weft.Error):
+        a + Y[:, :3]
+
+
+@pytest.mark.parametrize("name", ["abs", "cos", "exp", "expm1", "sign", "sin", "square", "tanh"])
+def test_functions_of_numpy(name):
+    np.testing.assert_allclose(getattr(ops, name)(X).numpy(), getattr(np, name)(X), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(getattr(weft.tensor(X), name)().numpy(), getattr(np, name)(X), rtol=1e-5, atol=1e-6)
+
+
+def test_reductions_and_shapes():
+    a = weft.tensor(X)
+    for axis in (None, 0, -1, (0, 1)):
+        for keepdims in (False, True):
+            np.testing.assert_allclose(a.sum(axis=axis, keepdims=keepdims).numpy(), X.sum(axis=axis, keepdims=keepdims),
+                                       rtol=1e-5)
+            np.testing.assert_allclose(ops.mean(a, axis, keepdims).numpy(), X.mean(axis=axis, keepdims=keepdims), rtol=1e-5)
+    np.testing.assert_array_equal(a.max(1).numpy(), X.max(1))
+    for got in (a.reshape(2, 6), a.reshape((2, 6)), ops.reshape(a, [2, 6])):
+        np.testing.assert_array_equal(got.numpy(), X.reshape(2, 6))
+    np.testing.assert_array_equal(a.permute(1, 0).numpy(), X.T)
+    np.testing.assert_array_equal(a.transpose(0, 1).numpy(), X.T)
+    np.testing.assert_array_equal(ops.concat([a, Y], axis=1).numpy(), np.concatenate([X, Y], 1))
+    assert [part.shape for part in a.chunk(2, axis=1)] == [(3, 2), (3, 2)]
+    assert a[None].expand(5, 3, 4).shape == (5, 3, 4)
+    np.testing.assert_allclose(ops.einsum("ij,kj->ik", a, Y).numpy(), X @ Y.T, rtol=1e-5)
+    np.testing.assert_allclose(ops.softmax(a).sum(-1).numpy(), 1, rtol=1e-6)
+    assert a.cast("f64").dtype == "f64"
+    with pytest.raises(ValueError, match="dtype: expected f32"):
+        a.cast("float32")
+
+
+def test_all_operations_are_there():
+    assert {"toeplitz_product", "fourier_mix", "cross_entropy", "where"} <= set(ops.__all__)
+    x, t = np.ones((1, 1, 4, 2), np.float32), np.ones((1, 7, 2), np.float32)
+    np.testing.assert_array_equal(ops.toeplitz_product(x, t).numpy(), weft.toeplitz_product(x, t))
+    np.testing.assert_array_equal(ops.fourier_mix(X).numpy(), weft.fourier_mix(X))
+
+
+def test_gradients():
+    w = weft.Parameter(X)
+    with weft.Tape() as tape:
+        x = tape.watch(Y)
+        loss = (w * x + 1).square().sum()
+        gradients = tape.gradients(loss)
+    np.testing.assert_allclose(gradients[w].numpy(), 2 * (X * Y + 1) * Y, rtol=1e-5)
+    np.testing.assert_allclose(gradients[x].numpy(), 2 * (X * Y + 1) * X, rtol=1e-5)
+    assert w.trainable and w.shape == (3, 4) and "Parameter" in repr(w)
+    with weft.Tape() as tape:
+        part = tape.gradients(w[1, ::-1].sum())
+    np.testing.assert_array_equal(part[w].numpy(), [[0] * 4, [1] * 4, [0] * 4])
+
+
+def test_misused_tapes():
+    w, tape = weft.Parameter(X), weft.Tape()
+    with pytest.raises(weft.Error, match="inside its with"):
+        tape.watch(X)
+    with tape:
+        loss = w.sum()
+        with pytest.raises(weft.Error):
+            tape.gradients(w * 1)  # not one element
+        with pytest.raises(weft.Error, match="entered before"):
+            tape.__enter__()
+    with pytest.raises(weft.Error, match="inside its with"):
+        tape.gradients(loss)
+    with weft.Tape() as other:
+        with pytest.raises(weft.Error):
+            other.gradients(loss)
+    with pytest.raises(LookupError), weft.Tape():
+        raise LookupError
+    with weft.Tape() as tape:  # works after all of this
+        assert tape.gradients(w.sum())[w].shape == (3, 4)
+
+
+def test_tapes_of_other_threads():
+    tape, errors = weft.Tape().__enter__(), []
+
+    def use():
+        for call in (lambda: tape.watch(X), lambda: tape.__exit__(None, None, None)):
+            try:
+                call()
+            except weft.Error as error:
+                errors.append(str(error))
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert len(errors) == 2 and all("thread" in error for error in errors)
+    tape.__exit__(None, None, None)
+
+    kept = []
+    thread = threading.Thread(target=lambda: kept.append(weft.Tape().__enter__()))
+    thread.start()
+    thread.join()
+    kept.clear()  # destroyed by another thread than the one that entered it
+    gc.collect()
+    w = weft.Parameter(X)
+    with weft.Tape() as tape:
+        assert tape.gradients(w.sum())[w].shape == (3, 4)
+
+
+class Small(nn.Module):
+    def __init__(self, vocabulary=7, d=8, length=6):
+        nn.seed(5)
+        self.embedding = nn.Embedding(vocabulary, d)
+        self.blocks = [nn.GmlpBlock(d, 2 * d, length), nn.TnnLayer(d, causal=True, rpe_dim=8), nn.GmlpBlock(d, 2 * d, length)]
+        self.parts = {"fourier": nn.FnetLayer(d, 2 * d)}
+        self.norm = nn.LayerNorm(d)
+        self.head = nn.Linear(d, vocabulary, bias=False)
+        self.shift = weft.Parameter(np.zeros(vocabulary, np.float32))
+        self.d = d
+
+    def __call__(self, tokens):
+        x = self.embedding(tokens)
+        for block in self.blocks:
+            x = block(x, causal=True) if isinstance(block, nn.GmlpBlock) else block(x)
+        return self.head(self.norm(self.parts["fourier"](x))) + self.shift
+
+
+TOKENS = np.random.default_rng(2).integers(0, 7, (5, 6))
+
+
+@pytest.mark.parametrize("make", [optim.AdamW, optim.Adam, optim.SGD, optim.Lion, optim.Muon])
+def test_a_model_learns(make):
+    model = Small()
+    optimizer = make(model, lr=3e-3 if make is not optim.SGD else 0.05)
+    losses = []
+    for _ in range(150):
+        with weft.Tape() as tape:
+            loss = ops.cross_entropy(model(TOKENS), TOKENS)
+            tape.backward(loss, optimizer)
+        losses.append(loss.item())
+        assert optimizer.step() > 0
+    assert losses[-1] < 0.7 * losses[0] and optimizer.steps == 150
+    assert optimizer.lr == pytest.approx(3e-3 if make is not optim.SGD else 0.05)
+
+
+def test_parameters_and_state(tmp_path):
+    model = Small()
+    names = [name for name, _ in model.named_parameters()]
+    assert {"embedding.weight", "blocks.0.proj1.weight", "blocks.0.sgu.weight", "parts.fourier.proj1.bias", "shift",
+            "head.weight"} <= set(names) and "head.bias" not in names and len(set(names)) == len(names)
+    other = Small()
+    np.testing.assert_array_equal(other(TOKENS).numpy(), model(TOKENS).numpy())  # the same seed
+    optimizer = optim.SGD(other, momentum=0.5)
+    with weft.Tape() as tape:
+        tape.backward(ops.cross_entropy(other(TOKENS), TOKENS), optimizer)
+    optimizer.step(0.1)
+    assert (other(TOKENS).numpy() != model(TOKENS).numpy()).any()
+    other.save(tmp_path / "model.safetensors")
+    model.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(other(TOKENS).numpy(), model(TOKENS).numpy())
+    state = model.state()
+    state["shift"] = np.zeros(3, np.float32)
+    with pytest.raises(weft.Error, match=r"shift: expected shape \(7,\), got \(3,\)"):
+        model.load_state(state)
+    del state["shift"]
+    with pytest.raises(weft.Error, match=r"missing: \['shift'\], unknown: \[\]"):
+        model.load_state(state)
+
+
+def test_layers_keep_the_layout():
+    x = np.random.default_rng(3).normal(size=(2, 6, 8)).astype(np.float32)
+    block = nn.GmlpBlock(8, 16, 6)
+    whole = block(x, causal=True).numpy()
+    assert whole.shape == (2, 6, 8)
+    np.testing.assert_allclose(block(x[:, :4], causal=True).numpy(), whole[:, :4], atol=1e-6)
+    np.testing.assert_allclose(block(x[1:], causal=True).numpy(), whole[1:], atol=1e-6)
+    mask = np.tril(np.ones((6, 6), np.float32))[:, :, None]
+    np.testing.assert_allclose(block(x, mask=mask).numpy(), whole, atol=1e-6)
+    with pytest.raises(weft.Error, match=r"expected a sequence \(b, n, d\)"):
+        block(x[0])
+    dropped = nn.GmlpBlock(8, 16, 6, dropout=0.5)
+    assert (dropped(x, random=weft.Random(1)).numpy() != dropped(x).numpy()).any()
+
+
+@pytest.mark.parametrize(("make", "error", "message"), [
+    (lambda: nn.GmlpBlock(8, 15, 6), weft.Error, "even"), (lambda: nn.Linear(0, 3), weft.Error, "at least 1"),
+    (lambda: nn.Linear(3, 3, dtype="f16"), ValueError, "expected f32 or f64, got f16"),
+    (lambda: nn.TnnLayer(8, colour=1), weft.Error, "colour"), (lambda: nn.FnetLayer(8, 8, norm="mid"), weft.Error, "mid"),
+    (lambda: optim.Optimizer(Small(), "none"), weft.Error, "unknown optimizer"),
+    (lambda: optim.AdamW(Small(), momentum=0.9), weft.Error, "momentum"),
+    (lambda: optim.AdamW([]), weft.Error, "parameter"), (lambda: nn.Module()(), NotImplementedError, "no __call__"),
+    (lambda: optim.schedule("steep", peak=1), weft.Error, "steep"),
+    (lambda: weft.Parameter(np.array([1])), weft.Error, "i64"), (lambda: ops.mse_loss(X, Y, "most"), ValueError, "reduction"),
+], ids=str)
+def test_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_schedules():
+    rate = optim.schedule("cosine", peak=1.0, warmup=10, steps=100)
+    assert rate(5) == pytest.approx(0.5) and rate(10) == pytest.approx(1) and rate(100) == pytest.approx(0, abs=1e-9)
+
+
+def test_gradients_beside_pytorch():
+    torch = pytest.importorskip("torch")
+    a, b = weft.Parameter(X), weft.Parameter(Y)
+    s, t = torch.tensor(X, requires_grad=True), torch.tensor(Y, requires_grad=True)
+    for ours, theirs in [
+        (lambda a, b: (a.sigmoid() * b.gelu()).mean(), lambda s, t: (s.sigmoid() * torch.nn.functional.gelu(t)).mean()),
+        (lambda a, b: ops.log_softmax(a @ b.transpose(0, 1)).sum(), lambda s, t: (s @ t.T).log_softmax(-1).sum()),
+        (lambda a, b: ops.huber_loss(a, b), lambda s, t: torch.nn.functional.huber_loss(s, t)),
+        (lambda a, b: ops.maximum(a, b)[:, 1:].pow(2.0).sum(), lambda s, t: torch.maximum(s, t)[:, 1:].pow(2).sum()),
+        (lambda a, b: (ops.layer_norm(a) * b).sum(),
+         lambda s, t: (torch.nn.functional.layer_norm(s, (4,)) * t).sum()),
+    ]:
+        with weft.Tape() as tape:
+            loss = ours(a, b)
+            gradients = tape.gradients(loss)
+        want = theirs(s, t)
+        s.grad = t.grad = None
+        want.backward()
+        assert loss.item() == pytest.approx(want.item(), rel=1e-5, abs=1e-6)
+        for ours_w, theirs_w in ((a, s), (b, t)):
+            if theirs_w.grad is not None:
+                np.testing.assert_allclose(gradients[ours_w].numpy(), theirs_w.grad.numpy(), rtol=1e-4, atol=1e-5)

@@ -1,0 +1,192 @@
+"""Training from Python: data of every kind, callbacks, saved runs, and what is refused."""
+
+import _thread
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import weft
+
+TEXTS = ["red apple", "green pear", "red cherry", "yellow banana", "green lime", "yellow lemon"] * 10
+COLORS = ["red", "green", "red", "yellow", "green", "yellow"] * 10
+SMALL = {"layers": 1, "d_model": 16, "batch": 8, "lr": 1e-2, "progress": False}
+
+
+def train(data, labels, **settings):
+    return weft.train(data, labels, **{**SMALL, "length": 8, "steps": 60, **settings})
+
+
+@pytest.fixture(scope="module")
+def colors():
+    return train(TEXTS, COLORS)
+
+
+def test_classes(colors):
+    assert colors.model.task == "classifier" and colors.model.labels == ["green", "red", "yellow"]
+    assert colors.model.classify("red apple").label == "red"
+    assert [answer.label for answer in colors.model.classify(["green pear", "yellow lemon"])] == ["green", "yellow"]
+    assert colors.metrics[-1]["step"] == 60 and colors.best["loss"] <= colors.metrics[0]["loss"]
+    assert colors.folder is None and "classifier" in repr(colors)
+
+
+def test_several_answers(colors):
+    two = colors.model.classify("red apple", top=2)
+    assert len(two) == 2 and two[0].label == "red" and two[0].probability > two[1].probability
+    assert [len(row) for row in colors.model.classify(TEXTS[:3], top=9)] == [3, 3, 3]
+    with pytest.raises(ValueError, match="at least 1, got 0"):
+        colors.model.classify("red apple", top=0)
+
+
+def test_the_same_seed_gives_the_same_model(colors):
+    again = train(TEXTS, COLORS)
+    np.testing.assert_array_equal(again.model.probabilities(TEXTS[:6]), colors.model.probabilities(TEXTS[:6]))
+    other = train(TEXTS, COLORS, seed=2)
+    assert (other.model.probabilities(TEXTS[:6]) != colors.model.probabilities(TEXTS[:6])).any()
+
+
+def test_pickle_and_save(colors, tmp_path):
+    want = colors.model.probabilities(TEXTS[:6])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(colors.model)).probabilities(TEXTS[:6]), want)
+    twice = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(colors.model))))
+    np.testing.assert_array_equal(twice.probabilities(TEXTS[:6]), want)
+    colors.model.save(tmp_path / "saved")
+    np.testing.assert_array_equal(weft.load(tmp_path / "saved").probabilities(TEXTS[:6]), want)
+
+
+def test_pickle_keeps_the_precision(fixtures):
+    model = weft.load(fixtures / "fnet-classifier", "bf16")
+    again = pickle.loads(pickle.dumps(model))
+    assert again.precision == "bf16"
+    np.testing.assert_array_equal(again.probabilities(["2 plus 2 is"]), model.probabilities(["2 plus 2 is"]))
+
+
+def test_numbers_and_regression():
+    x = np.random.default_rng(0).normal(size=(200, 6))
+    run = train(x, 3 * x[:, 2] + 5, arch="gmlp", length=None, steps=300)
+    got = run.model.predict(x[:50])
+    assert got.shape == (50, 1) and run.model.task == "regression"
+    assert np.corrcoef(got[:, 0], x[:50, 2])[0, 1] > 0.95
+    classes = train(x.astype(np.float32)[:, :, None], (x[:, 3] > 0).astype(int), arch="gmlp", length=None, steps=300)
+    assert classes.model.labels == ["0", "1"]
+    assert np.mean([int(a.label) == (row[3] > 0) for a, row in zip(classes.model.classify(x), x)]) > 0.9
+
+
+def test_pictures():
+    x = np.random.default_rng(0).integers(0, 60, (90, 8, 8), np.uint8)
+    x[:45, :4] += 120
+    labels = ["top"] * 45 + ["none"] * 45
+    run = train(x, labels, length=None, patch=4)
+    assert [answer.label for answer in run.model.classify(x[[0, 80]])] == ["top", "none"]
+    colored = np.repeat(x[:, :, :, None], 3, axis=3)
+    assert train(colored, labels, length=None, steps=2, shift=1, flips=True).model.probabilities(colored).shape == (90, 2)
+    with pytest.raises(ValueError, match=r"that end in \(8, 8, 1\), got \(90, 8, 8, 3\)"):
+        run.model.classify(colored)
+    with pytest.raises(TypeError, match="expected texts, got numbers"):
+        train(TEXTS, COLORS, steps=2).model.classify(x)
+    with pytest.raises(ValueError, match="1 or 3 channels"):
+        train(colored[..., :2], labels)
+
+
+def test_several_numbers():
+    run = train(TEXTS, [[1.0, 2.0] if "red" in text else [3.0, 0.5] for text in TEXTS])
+    np.testing.assert_allclose(run.model.predict(["red apple", "green pear"]), [[1, 2], [3, 0.5]], atol=0.5)
+
+
+def test_several_labels_and_tags():
+    run = train(TEXTS, [["a"] if "red" in text else ["b", "c"] for text in TEXTS])
+    found = run.model.predict(["red apple", "green pear"])
+    assert [sorted(answer.label for answer in row) for row in found] == [["a"], ["b", "c"]]
+    tagger = train(["a b c", "b a c"] * 20, [["A", "B", "C"], ["B", "A", "C"]] * 20, task="tagging")
+    assert tagger.model.predict(["c a b"]) == [[("c", "C"), ("a", "A"), ("b", "B")]]
+
+
+def test_pairs_and_vectors():
+    pairs = [("a red box", f"{color} lid") for color in ("red", "blue", "green")] * 20
+    run = train(pairs, ["yes", "no", "no"] * 20, validation=(pairs[:3], ["yes", "no", "no"]))
+    assert [answer.label for answer in run.model.classify(pairs[:3])] == ["yes", "no", "no"]
+    vectors = train(TEXTS, COLORS, task="retrieval", dimensions=5).model.embed(["red apple", "red cherry"])
+    assert vectors.shape == (2, 5)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
+
+
+def test_a_folder_and_a_validation_set(tmp_path):
+    folder = tmp_path / "run"
+    run = train(iter(TEXTS), COLORS, validation=(TEXTS[:6], COLORS[:6]), out=folder, steps=20, eval_every=10,
+                optimizer="muon", optimizer_options={"momentum": 0.9}, config={"expand_ratio": 2})
+    assert run.folder == str(folder) and run.model.config["expand_ratio"] == 2
+    assert [metrics["step"] for metrics in run.metrics] == [10, 20]
+    assert json.loads((folder / "run.json").read_text())["optimizer"] == "muon"
+    np.testing.assert_array_equal(weft.load(folder).probabilities(TEXTS[:3]), run.model.probabilities(TEXTS[:3]))
+    with pytest.raises(weft.Error, match="already exists: overwrite=True"):
+        train(TEXTS, COLORS, out=folder, steps=2)
+    assert train(TEXTS, COLORS, out=folder, steps=2, overwrite=True).metrics[-1]["step"] == 2
+
+
+def test_callbacks_see_every_step_and_may_stop_the_run(tmp_path):
+    seen = []
+    train(TEXTS, COLORS, steps=15, callback=lambda step, loss: seen.append((step, loss > 0)))
+    assert seen == [(step, True) for step in range(1, 16)]
+
+    def stop(step, loss):
+        if step == 7:
+            raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        train(TEXTS, COLORS, steps=10**6, callback=stop, out=tmp_path / "stopped")
+    assert weft.load(tmp_path / "stopped").labels == ["green", "red", "yellow"]
+
+
+def test_ctrl_c(tmp_path):
+    def interrupt(step, loss):
+        if step == 3:
+            _thread.interrupt_main()
+
+    with pytest.raises(KeyboardInterrupt):
+        train(TEXTS, COLORS, steps=10**6, callback=interrupt, out=tmp_path / "stopped")
+    assert weft.load(tmp_path / "stopped").task == "classifier"
+
+
+def test_progress(capsys):
+    train(TEXTS, COLORS, steps=10, progress=True)
+    shown = capsys.readouterr().err
+    assert "step 10/10  loss" in shown and "step 10: validation loss" in shown and "accuracy" in shown
+
+
+@pytest.mark.parametrize(("data", "labels", "error", "message"), [
+    (TEXTS, COLORS[:3], ValueError, "labels: expected one for each of 60 rows, got 3"),
+    ([], [], ValueError, "expected at least 2 rows, got 0"),
+    ("text", ["a"], TypeError, "data: expected a list, got str"),
+    ([1, 2], ["a", "b"], TypeError, "expected a text or a tuple of two texts, got 1"),
+    (np.full((3, 2), np.nan), [0, 1, 0], ValueError, "row 0 has a NaN"),
+    (np.zeros(3), [0, 1, 0], ValueError, r"expected numbers \(rows, n\) or .* got shape \(3,\)"),
+    (np.zeros((3, 2), complex), [0, 1, 0], ValueError, "expected real numbers"),
+    (TEXTS[:2], [1.5, float("nan")], ValueError, "labels: expected finite numbers, got nan"),
+    (["one text", "one text"], ["a", "b"], weft.Error, "at least two"),
+])
+def test_refused(data, labels, error, message):
+    with pytest.raises(error, match=message):
+        train(data, labels)
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"arch": "none"}, "unknown architecture"), ({"task": "causal-lm"}, "expected a task on rows"),
+    ({"config": {"colour": 1}}, "unknown config key"), ({"steps": 0}, "steps"), ({"lr": -1.0}, "learning rate"),
+    ({"optimizer": "none"}, "unknown optimizer"), ({"precision": "f16"}, "f16"), ({"validation": 1.5}, "share"),
+])
+def test_refused_settings(settings, message):
+    with pytest.raises(weft.Error, match=message):
+        train(TEXTS, COLORS, **settings)
+
+
+def test_other_tasks_say_what_they_can():
+    with pytest.raises(weft.Error, match="expected a model of the task regression"):
+        train(TEXTS, COLORS, steps=2).model.predict(["red apple"])
+    x = np.zeros((4, 3), np.float32)
+    x[:, 0] = [1, 2, 3, 4]
+    model = train(x, ["a", "b", "a", "b"], arch="gmlp", length=None, steps=2).model
+    with pytest.raises(weft.Error, match="expected a model that reads texts"):
+        model.embed(["red apple"])
+    with pytest.raises(ValueError, match=r"expected numbers \(rows, n, channels\) that end in \(1,\), got \(2, 3, 2\)"):
+        model.probabilities(np.zeros((2, 3, 2), np.float32))
