@@ -64,11 +64,11 @@ Tensor targets_of(const Tensor& logits) {
   return random_tensor(indices(shape, logits.size(-1)), 4);
 }
 
-double norm(const Tensor& x) { return std::sqrt(sum(square(raw::convert(x, DType::f64))).item()); }
+double norm_of(const Tensor& x) { return std::sqrt(sum(square(raw::convert(x, DType::f64))).item()); }
 
 // ‖a - b‖ / ‖b‖
 double relative_error(const Tensor& a, const Tensor& b) {
-  return norm(sub(raw::convert(a, DType::f64), raw::convert(b, DType::f64))) / norm(b);
+  return norm_of(sub(raw::convert(a, DType::f64), raw::convert(b, DType::f64))) / norm_of(b);
 }
 
 // The gradient of a loss times `scaled`, for each parameter.
@@ -148,14 +148,14 @@ TEST_CASE("bf16 models: gradients are f32 and equal those of f32 up to rounding"
         parameter.assign(raw::convert(raw::convert(parameter.value(), DType::bf16), DType::f32));
     const auto rounded = gradients_of(*f32);
     double largest = 0;
-    for (const auto& [name, gradient] : want) largest = std::max(largest, norm(gradient));
+    for (const auto& [name, gradient] : want) largest = std::max(largest, norm_of(gradient));
     REQUIRE(got.size() == want.size());
     for (std::size_t i = 0; i < want.size(); ++i) {
       CAPTURE(want[i].first);
       CHECK(got[i].second.dtype() == DType::f32);
       const Tensor& gradient = want[i].second;
-      const double error = norm(sub(got[i].second, gradient)), rounding = norm(sub(rounded[i].second, gradient));
-      CHECK(error < 3 * rounding + 0.03 * norm(gradient) + 0.001 * largest);
+      const double error = norm_of(sub(got[i].second, gradient)), rounding = norm_of(sub(rounded[i].second, gradient));
+      CHECK(error < 3 * rounding + 0.03 * norm_of(gradient) + 0.001 * largest);
     }
   }
 }

@@ -3,17 +3,21 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <thread>
 
 #include "c/use.h"
+#include "contains.h"
 #include "random_parameters.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
 #include "weft/classifier.h"
 #include "weft/context.h"
+#include "weft/fit.h"
 #include "weft/generate.h"
+#include "weft/split.h"
 
 namespace weft::test {
 namespace {
@@ -142,6 +146,111 @@ TEST_CASE("C interface: a classifier's probabilities are those of the C++ interf
   const Classifier classifier(std::move(saved));
   for (const auto& row : classifier.probabilities(texts)) expected.insert(expected.end(), row.begin(), row.end());
   CHECK(std::vector<double>(answers.probabilities, answers.probabilities + answers.count) == expected);
+}
+
+TEST_CASE("C interface: training on rows in memory, which weft_load loads") {
+  const TemporaryFolder folder;
+  std::vector<const char*> texts, labels;
+  for (int i = 0; i < 8; ++i)
+    for (const char* color : {"red", "green", "blue"}) {
+      texts.push_back(color);
+      labels.push_back(color);
+    }
+  struct Seen {
+    std::int64_t steps = 0, stop_at = 0;
+    double loss = 0;
+  } seen;
+  weft_train_options options = WEFT_TRAIN_OPTIONS_INIT;
+  options.arch = "gmlp";
+  options.config = R"({"d_model":8,"layers":1,"seq_len":4})";
+  options.batch = 4;
+  options.steps = 60;
+  options.learning_rate = 0.02;
+  options.progress = [](void* user, std::int64_t step, std::int64_t steps, double loss) {
+    Seen& seen = *static_cast<Seen*>(user);
+    CHECK(step == ++seen.steps);
+    CHECK(steps == 60);
+    seen.loss = loss;
+    return step == seen.stop_at ? 5 : 0;
+  };
+  options.user = &seen;
+  const auto train = [&](const std::string& name) {
+    seen.steps = 0;
+    return weft_train(texts.data(), labels.data(), texts.size(), &options, (folder / name).c_str());
+  };
+  REQUIRE(train("run") == WEFT_OK);
+  CHECK(seen.steps == 60);
+  CHECK(seen.loss < 1);
+  // The same as fit() trains in C++.
+  const Handle model(folder / "run");
+  weft_info info{};
+  info.struct_size = sizeof info;
+  REQUIRE(weft_model_info(model.model, &info) == WEFT_OK);
+  CHECK(std::string(info.architecture) == "gmlp");
+  CHECK(info.labels == 3);
+  LabelledTexts all;
+  all.names = {"red", "green", "blue"};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    all.texts.emplace_back(texts[i]);
+    all.labels.push_back(static_cast<std::int64_t>(i % 3));
+  }
+  LabelledTexts held = hold_out(all, 0.1, 1);
+  FitOptions same;
+  same.arch = "gmlp";
+  same.config = options.config;
+  same.batch = 4;
+  same.steps = 60;
+  same.lr = 0.02;
+  RunOptions run;
+  run.folder = folder / "cpp";
+  run.eval_every = 0;
+  (void)fit(all, held, same, run);
+  CHECK(folder.read("cpp/best/model.safetensors") == folder.read("run/best/model.safetensors"));
+
+  CHECK(train("run") == WEFT_FAILED);
+  CHECK(contains(weft_last_error(), "already exists (options->overwrite replaces it)"));
+  options.overwrite = 1;
+  seen.stop_at = 7;
+  CHECK(train("run") == WEFT_OK);
+  CHECK(seen.steps == 7);
+  CHECK(Handle(folder / "run").model != nullptr);
+  options.progress = [](void*, std::int64_t, std::int64_t, double) -> int { throw Error("enough"); };
+  CHECK(train("thrown") == WEFT_CALLBACK_FAILED);
+  CHECK(contains(weft_last_error(), "the callback threw: enough"));
+  options.progress = nullptr;
+  options.steps = 1;
+  CHECK(train("short") == WEFT_OK);
+}
+
+TEST_CASE("C interface: mistakes in training") {
+  const TemporaryFolder folder;
+  const char *texts[] = {"a", "b", "c"}, *labels[] = {"x", "y", "x"}, *missing[] = {"a", nullptr, "c"};
+  const std::string path = folder / "run";
+  const auto refused = [&](const std::function<void(weft_train_options&)>& change, weft_status status,
+                           const char* message) {
+    weft_train_options options = WEFT_TRAIN_OPTIONS_INIT;
+    options.steps = 1;
+    change(options);
+    CHECK(weft_train(texts, labels, 3, &options, path.c_str()) == status);
+    CHECK_MESSAGE(contains(weft_last_error(), message), weft_last_error());
+  };
+  refused([](auto& o) { o.struct_size = 8; }, WEFT_INVALID_ARGUMENT, "expected sizeof(weft_train_options)");
+  refused([](auto& o) { o.arch = nullptr; }, WEFT_INVALID_ARGUMENT, "options->arch is NULL");
+  refused([](auto& o) { o.task = nullptr; }, WEFT_INVALID_ARGUMENT, "options->task is NULL");
+  refused([](auto& o) { o.batch = 0; }, WEFT_INVALID_ARGUMENT, "a batch of at least 1");
+  refused([](auto& o) { o.arch = "none"; }, WEFT_FAILED, "none");
+  refused([](auto& o) { o.task = "causal-lm"; }, WEFT_FAILED, "expected a task on rows");
+  refused([](auto& o) { o.config = "{"; }, WEFT_FAILED, "");
+  refused([](auto& o) { o.tokenizer = "none"; }, WEFT_FAILED, "none");
+  refused([](auto& o) { o.learning_rate = -1; }, WEFT_FAILED, "learning rate");
+  refused([](auto& o) { o.validation = 1; }, WEFT_FAILED, "");
+  CHECK(weft_train(texts, labels, 3, nullptr, nullptr) == WEFT_INVALID_ARGUMENT);
+  CHECK(weft_train(nullptr, labels, 3, nullptr, path.c_str()) == WEFT_INVALID_ARGUMENT);
+  CHECK(weft_train(texts, missing, 3, nullptr, path.c_str()) == WEFT_INVALID_ARGUMENT);
+  CHECK(contains(weft_last_error(), "labels[1] is NULL"));
+  CHECK(weft_train(missing, labels, 3, nullptr, path.c_str()) == WEFT_INVALID_ARGUMENT);
+  CHECK(weft_train(nullptr, nullptr, 0, nullptr, path.c_str()) == WEFT_FAILED);
+  CHECK_FALSE(std::filesystem::exists(path));
 }
 
 TEST_CASE("C interface: every mistake has a status and a message, and changes nothing") {

@@ -12,7 +12,7 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-Tensor norm(const Tensor& x) { return layer_norm(x, 1, {}, {}); }
+Tensor norm_of(const Tensor& x) { return layer_norm(x, 1, {}, {}); }
 // A copy with a different layout and storage, so that its gradient can't be written directly into x's gradient.
 Tensor apart(const Tensor& x) { return scale(x, 1.0); }
 Tensor half(const Tensor& x, std::size_t i, std::int64_t dim) { return chunk(x, 2, dim)[i]; }
@@ -29,32 +29,32 @@ OpCase parts(const std::string& name, const Shape& shape, F f) {
 const OpCases places{
     parts("norms of halves of rows", {3, 2, 8},
           [](const Tensor& x, auto part) {
-            return sub(norm(part(half(x, 0, -1))), scale(norm(part(half(x, 1, -1))), 3));
+            return sub(norm_of(part(half(x, 0, -1))), scale(norm_of(part(half(x, 1, -1))), 3));
           }),
-    parts("norm of one half", {3, 8}, [](const Tensor& x, auto part) { return norm(part(half(x, 1, -1))); }),
-    parts("norm of a half of rows", {4, 5}, [](const Tensor& x, auto part) { return norm(part(half(x, 0, 0))); }),
+    parts("norm of one half", {3, 8}, [](const Tensor& x, auto part) { return norm_of(part(half(x, 1, -1))); }),
+    parts("norm of a half of rows", {4, 5}, [](const Tensor& x, auto part) { return norm_of(part(half(x, 0, 0))); }),
     parts("norm of rows that are no matrix", {3, 4, 5},
-          [](const Tensor& x, auto part) { return norm(part(half(x, 1, 1))); }),
+          [](const Tensor& x, auto part) { return norm_of(part(half(x, 1, 1))); }),
     parts("norm over two axes of a part", {4, 3, 6},
           [](const Tensor& x, auto part) { return layer_norm(part(half(x, 0, 2)), 2, {}, {}); }),
     parts("norm of every other element", {3, 9},
-          [](const Tensor& x, auto part) { return norm(part(slice(x, 1, 1, 8, 2))); }),
+          [](const Tensor& x, auto part) { return norm_of(part(slice(x, 1, 1, 8, 2))); }),
     parts("norm of single elements", {3, 4},
           [](const Tensor& x, auto part) { return rms_norm(part(slice(x, 1, 2, 3)), {}, 1.0); }),
     parts("norms of thirds", {2, 9},
           [](const Tensor& x, auto part) {
             const std::vector<Tensor> thirds = chunk(x, 3, -1);
-            return add(norm(part(thirds[2])), scale(mul(norm(part(thirds[0])), norm(part(thirds[1]))), 2));
+            return add(norm_of(part(thirds[2])), scale(mul(norm_of(part(thirds[0])), norm_of(part(thirds[1]))), 2));
           }),
     parts("a half twice, and the whole", {3, 8},
           [](const Tensor& x, auto part) {
             const Tensor left = part(half(x, 0, -1));
-            return add(mul(norm(left), rms_norm(left)), mul(norm(part(half(x, 1, -1))), half(norm(x), 0, -1)));
+            return add(mul(norm_of(left), rms_norm(left)), mul(norm_of(part(half(x, 1, -1))), half(norm_of(x), 0, -1)));
           }),
     parts("parts that overlap", {2, 9},
-          [](const Tensor& x, auto part) { return mul(norm(part(slice(x, 1, 0, 6))), norm(part(slice(x, 1, 3, 9)))); }),
+          [](const Tensor& x, auto part) { return mul(norm_of(part(slice(x, 1, 0, 6))), norm_of(part(slice(x, 1, 3, 9)))); }),
     parts("a part of a part", {2, 12},
-          [](const Tensor& x, auto part) { return mul(norm(part(half(half(x, 1, -1), 0, -1))), slice(x, 1, 0, 3)); }),
+          [](const Tensor& x, auto part) { return mul(norm_of(part(half(half(x, 1, -1), 0, -1))), slice(x, 1, 0, 3)); }),
 };
 
 OpCase gate_of_parts(const std::string& name, const Shape& shape, std::int64_t dim, std::size_t gate, std::size_t x) {

@@ -62,6 +62,26 @@ std::vector<Large> large_cases() {
        [](const Tensors& x) {
          return concat({x[0], x[1]}, 0);
        }},
+      {"index_select", {rows, indices({700}, 300)}, [](const Tensors& x) { return index_select(x[0], 0, x[1]); }},
+      {"gather", {rows, indices({290, 300}, 257)}, [](const Tensors& x) { return gather(x[0], 1, x[1]); }},
+      {"scatter_add",
+       {rows, indices({290, 300}, 257), real_in({290, 300})},
+       [](const Tensors& x) { return scatter_add(x[0], 1, x[1], x[2]); }},
+      {"topk", {rows}, [](const Tensors& x) { return topk(x[0], 20, 0).values; }},
+      {"cumsum", {cube}, [](const Tensors& x) { return cumsum(x[0], 1); }},
+      {"cumprod", {cube}, [](const Tensors& x) { return cumprod(x[0] + 1.0, 2); }},
+      {"var, norm, logsumexp",
+       {rows},
+       [](const Tensors& x) { return var(x[0], {1}) + norm(x[0], 2, {1}) + logsumexp(x[0], 1); }},
+      {"conv1d",
+       {real_in({3, 40, 200}), real_in({60, 40, 5}), real_in({60})},
+       [](const Tensors& x) { return conv1d(x[0], x[1], x[2]); }},
+      {"conv1d, depth-wise",
+       {real_in({3, 90, 200}), real_in({90, 1, 4})},
+       [](const Tensors& x) {
+         return conv1d(x[0], x[1], {}, {1, 0, 1, 90, true});
+       }},
+      {"max_pool1d", {cube}, [](const Tensors& x) { return max_pool1d(x[0], 3, 2); }},
       {"fft", {cube}, [](const Tensors& x) { return real(fft(x[0], 1)); }},
       {"rfft, irfft", {cube}, [](const Tensors& x) { return irfft(rfft(x[0], 2), 200, 2); }},
       {"fourier_mix", {cube}, [](const Tensors& x) { return fourier_mix(x[0], 1, 2); }},

@@ -48,7 +48,7 @@ Tensor tokens_of(const Model& model, std::int64_t b, std::int64_t n) {
   return random_tensor(indices({b, n}, model.vocabulary()), 3);
 }
 
-double norm(const Tensor& x) {
+double norm_of(const Tensor& x) {
   double sum = 0;
   for (const float v : raw::convert(x, DType::f32).to_vector<float>()) sum += static_cast<double>(v) * v;
   return std::sqrt(sum);
@@ -56,7 +56,7 @@ double norm(const Tensor& x) {
 
 // ‖a - b‖ / ‖b‖
 double relative_error(const Tensor& a, const Tensor& b) {
-  return norm(sub(raw::convert(a, DType::f32), raw::convert(b, DType::f32))) / norm(b);
+  return norm_of(sub(raw::convert(a, DType::f32), raw::convert(b, DType::f32))) / norm_of(b);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 /// \file
-/// The interface for C (C99 or newer) and for every language that can call C. It loads a saved model, describes it,
-/// runs it on tokens, classifies texts and continues them. It is part of the library, beside the C++ interface.
+/// The interface for C (C99 or newer) and for every language that can call C. It trains a model, loads a saved
+/// one, describes it, runs it on tokens, classifies texts and continues them. It is part of the library, beside the C++ interface.
 ///
 /// - A function that can fail returns a weft_status. Unless this is WEFT_OK, the call did nothing, its outputs are
 ///   unchanged (except counts), and weft_last_error() says what was expected and what was given. No exception crosses
@@ -123,6 +123,38 @@ weft_status weft_decode(const weft_model* model, const int64_t* tokens, size_t t
 /// the same bits alone and beside others. Only for classifiers.
 weft_status weft_classify(const weft_model* model, const char* const* texts, size_t texts_count, double* probabilities,
                           size_t capacity, size_t* count);
+
+/// Called after each step of weft_train. Any return value except 0 stops the run after saving it.
+typedef int (*weft_progress_callback)(void* user, int64_t step, int64_t steps, double loss);
+
+/// What weft_train makes and how it trains. Initialize it with WEFT_TRAIN_OPTIONS_INIT, so that every field has its
+/// default.
+typedef struct weft_train_options {
+  size_t struct_size;               ///< sizeof(weft_train_options)
+  const char* arch;                 ///< "gmlp", "tnn" (the default), "fnet"
+  const char* task;                 ///< "classifier" (the default), "regression", "multilabel", "tagging", "retrieval"
+  const char* config;               ///< options of the architecture, a JSON object; NULL: its defaults
+  const char* tokenizer;            ///< "words", "characters", "bytes", …; NULL: words
+  int64_t length;                   ///< of sequences, in tokens; 0 (the default): the architecture's, or 64
+  int64_t batch;                    ///< rows of a step; default 32
+  int64_t steps;                    ///< of the run; 0 (the default): 5 epochs, but at least 1000 steps
+  double learning_rate;             ///< the highest; default 1e-3
+  double validation;                ///< the share of the rows that chooses the best checkpoint; default 0.1
+  uint64_t seed;                    ///< of parameters, batches and the validation rows; default 1
+  int overwrite;                    ///< default 0. If not 0, a run that is in the folder is replaced
+  weft_progress_callback progress;  ///< default NULL
+  void* user;                       ///< what `progress` gets
+} weft_train_options;
+
+/// The default options: weft_train_options options = WEFT_TRAIN_OPTIONS_INIT;
+#define WEFT_TRAIN_OPTIONS_INIT \
+  { sizeof(weft_train_options), "tnn", "classifier", NULL, NULL, 0, 32, 0, 1e-3, 0.1, 1, 0, NULL, NULL }
+
+/// Trains a model on `rows` texts with a label each, and saves the run in a folder, which weft_load and the command
+/// take. Labels are names. Those of a regression are numbers with blanks between them, several labels have a "|" between
+/// them, tags have blanks, and the label of a retrieval is the text that belongs to the row's text.
+weft_status weft_train(const char* const* texts, const char* const* labels, size_t rows,
+                       const weft_train_options* options, const char* folder);
 
 /// A text that grows token by token. Only for causal language models.
 typedef struct weft_stream weft_stream;

@@ -92,5 +92,20 @@ Tensor spatial_gate_last(const Tensor& gate, const std::vector<Tensor>& x, const
 /// complex, and have the same dtype. With more than two operands, each product of two is rounded to that dtype.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
+/// How a convolution moves over the sequence.
+struct Conv1dOptions {
+  std::int64_t stride = 1;    ///< from one window to the next
+  std::int64_t padding = 0;   ///< zeros at both ends
+  std::int64_t dilation = 1;  ///< from one element of a window to the next
+  std::int64_t groups = 1;    ///< into which the channels are divided; as many as channels: depth-wise
+  /// dilation · (k - 1) zeros in front in place of padding, so that no output depends on later input.
+  bool causal = false;
+};
+/// The convolution of PyTorch: y[b, o, i] = bias[o] + Σ_c Σ_t weight[o, c, t] x[b, first channel of o's group + c,
+/// i stride + t dilation - padding]. x (b, channels, n), weight (out, channels/groups, k), bias (out) or undefined; y
+/// (b, out, m), m = (n + 2 padding - dilation (k - 1) - 1) / stride + 1, rounded down. A depth-wise convolution adds up k
+/// products; others are one matrix product for each group over a copy of the windows, k times as large as x.
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
+
 }  // namespace weft
 #pragma GCC visibility pop

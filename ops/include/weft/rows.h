@@ -18,6 +18,43 @@ Tensor mean(const Tensor& x, const std::vector<std::int64_t>& dims = {}, bool ke
 /// The maximum of a real x along dim. NaN is larger than all numbers. The gradient goes to the first maximum.
 Tensor max(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
+/// The minimum of a real x along dim, with the rules of max: it is NaN if there is one.
+Tensor min(const Tensor& x, std::int64_t dim, bool keepdim = false);
+/// The index of the first maximum of a real x along dim, i64. NaN is larger than all numbers.
+Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim = false);
+/// The index of the first minimum, i64. NaN is smaller than all numbers here.
+Tensor argmin(const Tensor& x, std::int64_t dim, bool keepdim = false);
+
+/// Elements and their indices along an axis.
+struct TopK {
+  Tensor values;   ///< differentiable
+  Tensor indices;  ///< i64, of the same shape
+};
+/// The k largest elements of a real x along dim, the largest first, or the k smallest. Of equal elements the first is
+/// first. NaN is larger than all numbers. Error unless 0 <= k <= size.
+TopK topk(const Tensor& x, std::int64_t k, std::int64_t dim = -1, bool largest = true);
+
+/// y_i = x_0 + … + x_i along dim, for a real x. For bf16 the sums are in f32, and each is rounded once.
+Tensor cumsum(const Tensor& x, std::int64_t dim);
+/// y_i = x_0 · … · x_i along dim, with the rules of cumsum. The gradient is right where elements are 0, too.
+Tensor cumprod(const Tensor& x, std::int64_t dim);
+
+/// The p-norm of a real x over dims, or over all axes if dims is empty: Σ|x|, √Σx² or max|x| for p = 1, 2 or infinity.
+/// Error for another p. The gradient of the 2-norm is 0 where it is 0.
+Tensor norm(const Tensor& x, double p = 2, const std::vector<std::int64_t>& dims = {}, bool keepdim = false);
+/// The variance of a real x over dims, or over all axes: Σ(x - mean)² / (n - correction), in two passes. NaN or infinity
+/// unless n > correction.
+Tensor var(const Tensor& x, const std::vector<std::int64_t>& dims = {}, std::int64_t correction = 1,
+           bool keepdim = false);
+/// ln Σ e^x along dim, which does not overflow.
+Tensor logsumexp(const Tensor& x, std::int64_t dim, bool keepdim = false);
+
+/// The maximum of each window along the last axis: x (…, n) -> (…, m), m = (n - kernel) / stride + 1, rounded down.
+/// Error unless 1 <= kernel <= n and stride >= 1; a stride of 0 is the kernel's size.
+Tensor max_pool1d(const Tensor& x, std::int64_t kernel, std::int64_t stride = 0);
+/// The mean of each window, with the rules of max_pool1d.
+Tensor mean_pool1d(const Tensor& x, std::int64_t kernel, std::int64_t stride = 0);
+
 /// Layer norm over the last `axes` axes: (x - mean) / √(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
 /// weight and bias have the shape of these axes, or are undefined. They have x's dtype, or f32 if x is bf16. If
 /// residual is defined, it has x's shape, and the function normalizes x + residual in one pass.

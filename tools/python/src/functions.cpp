@@ -1,5 +1,6 @@
 // The operations on tensors, by the names of weft.ops. Each argument may be a Tensor, a Parameter or an array.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <weft/ops.h>
@@ -100,6 +101,109 @@ std::vector<Tensor> all_of(nb::handle parts) {
 
 Tensor optional_operand(nb::handle x) { return x.is_none() ? Tensor() : operand(x); }
 
+// squeeze to one_hot, and elements by their indices.
+void add_arrangements(nb::module_& m) {
+  m.def(
+      "squeeze", [](nb::handle x, int64_t axis) { return squeeze(operand(x), axis); }, "x"_a, "axis"_a);
+  m.def(
+      "unsqueeze", [](nb::handle x, int64_t axis) { return unsqueeze(operand(x), axis); }, "x"_a, "axis"_a);
+  m.def(
+      "stack", [](nb::handle parts, int64_t axis) { return stack(all_of(parts), axis); }, "parts"_a, "axis"_a = 0);
+  m.def(
+      "split",
+      [](nb::handle x, const std::vector<int64_t>& sizes, int64_t axis) { return split(operand(x), sizes, axis); },
+      "x"_a, "sizes"_a, "axis"_a = 0);
+  m.def(
+      "roll", [](nb::handle x, int64_t shift, int64_t axis) { return roll(operand(x), shift, axis); }, "x"_a, "shift"_a,
+      "axis"_a);
+  m.def(
+      "pad",
+      [](nb::handle x, const std::vector<std::pair<int64_t, int64_t>>& widths, double value) {
+        return pad(operand(x), widths, value);
+      },
+      "x"_a, "widths"_a, "value"_a = 0.0);
+  m.def(
+      "tril", [](nb::handle x, int64_t diagonal) { return tril(operand(x), diagonal); }, "x"_a, "diagonal"_a = 0);
+  m.def(
+      "triu", [](nb::handle x, int64_t diagonal) { return triu(operand(x), diagonal); }, "x"_a, "diagonal"_a = 0);
+  m.def(
+      "arange",
+      [](double start, double stop, double step, const std::string& dtype) {
+        return arange(start, stop, step, dtype_of_name(dtype));
+      },
+      "start"_a, "stop"_a, "step"_a = 1.0, "dtype"_a = "i64");
+  m.def(
+      "one_hot",
+      [](nb::handle indices, int64_t classes, const std::string& dtype) {
+        return one_hot(operand(indices), classes, dtype_of_name(dtype));
+      },
+      "indices"_a, "classes"_a, "dtype"_a = "f32");
+  m.def(
+      "index_select",
+      [](nb::handle x, int64_t axis, nb::handle indices) { return index_select(operand(x), axis, operand(indices)); },
+      "x"_a, "axis"_a, "indices"_a);
+  m.def(
+      "gather", [](nb::handle x, int64_t axis, nb::handle index) { return gather(operand(x), axis, operand(index)); },
+      "x"_a, "axis"_a, "index"_a);
+  m.def(
+      "scatter_add",
+      [](nb::handle x, int64_t axis, nb::handle index, nb::handle source) {
+        return scatter_add(operand(x), axis, operand(index), operand(source));
+      },
+      "x"_a, "axis"_a, "index"_a, "source"_a);
+}
+
+// min to conv1d.
+void add_reductions(nb::module_& m) {
+  struct AlongAxis {
+    const char* name;
+    Tensor (*function)(const Tensor&, int64_t, bool);
+  };
+  for (const AlongAxis& op : {AlongAxis{"max", max}, AlongAxis{"min", min}, AlongAxis{"argmax", argmax},
+                              AlongAxis{"argmin", argmin}, AlongAxis{"logsumexp", logsumexp}})
+    m.def(
+        op.name, [f = op.function](nb::handle x, int64_t axis, bool keepdims) { return f(operand(x), axis, keepdims); },
+        "x"_a, "axis"_a, "keepdims"_a = false);
+  m.def(
+      "topk",
+      [](nb::handle x, int64_t k, int64_t axis, bool largest) {
+        TopK found = topk(operand(x), k, axis, largest);
+        return std::make_pair(std::move(found.values), std::move(found.indices));
+      },
+      "x"_a, "k"_a, "axis"_a = -1, "largest"_a = true);
+  m.def(
+      "cumsum", [](nb::handle x, int64_t axis) { return cumsum(operand(x), axis); }, "x"_a, "axis"_a);
+  m.def(
+      "cumprod", [](nb::handle x, int64_t axis) { return cumprod(operand(x), axis); }, "x"_a, "axis"_a);
+  m.def(
+      "norm",
+      [](nb::handle x, double p, nb::handle axis, bool keepdims) {
+        return norm(operand(x), p, axes_of(axis), keepdims);
+      },
+      "x"_a, "p"_a = 2.0, "axis"_a = nb::none(), "keepdims"_a = false);
+  m.def(
+      "var",
+      [](nb::handle x, nb::handle axis, int64_t correction, bool keepdims) {
+        return var(operand(x), axes_of(axis), correction, keepdims);
+      },
+      "x"_a, "axis"_a = nb::none(), "correction"_a = 1, "keepdims"_a = false);
+  m.def(
+      "max_pool1d", [](nb::handle x, int64_t kernel, int64_t stride) { return max_pool1d(operand(x), kernel, stride); },
+      "x"_a, "kernel"_a, "stride"_a = 0);
+  m.def(
+      "mean_pool1d",
+      [](nb::handle x, int64_t kernel, int64_t stride) { return mean_pool1d(operand(x), kernel, stride); }, "x"_a,
+      "kernel"_a, "stride"_a = 0);
+  m.def(
+      "conv1d",
+      [](nb::handle x, nb::handle weight, nb::handle bias, int64_t stride, int64_t padding, int64_t dilation,
+         int64_t groups, bool causal) {
+        return conv1d(operand(x), operand(weight), optional_operand(bias), {stride, padding, dilation, groups, causal});
+      },
+      "x"_a, "weight"_a, "bias"_a = nb::none(), "stride"_a = 1, "padding"_a = 0, "dilation"_a = 1, "groups"_a = 1,
+      "causal"_a = false);
+}
+
 }  // namespace
 
 void add_functions(nb::module_& m) {
@@ -162,9 +266,6 @@ void add_functions(nb::module_& m) {
       "mean", [](nb::handle x, nb::handle axis, bool keepdims) { return mean(operand(x), axes_of(axis), keepdims); },
       "x"_a, "axis"_a = nb::none(), "keepdims"_a = false);
   m.def(
-      "max", [](nb::handle x, int64_t axis, bool keepdims) { return max(operand(x), axis, keepdims); }, "x"_a, "axis"_a,
-      "keepdims"_a = false);
-  m.def(
       "softmax", [](nb::handle x, int64_t axis) { return softmax(operand(x), axis); }, "x"_a, "axis"_a = -1);
   m.def(
       "log_softmax", [](nb::handle x, int64_t axis) { return log_softmax(operand(x), axis); }, "x"_a, "axis"_a = -1);
@@ -201,6 +302,9 @@ void add_functions(nb::module_& m) {
         return spatial_gate(operand(gate), operand(x), operand(weight), operand(bias), causal);
       },
       "gate"_a, "x"_a, "weight"_a, "bias"_a, "causal"_a = false);
+
+  add_arrangements(m);
+  add_reductions(m);
 
   m.def(
       "cross_entropy",

@@ -190,8 +190,7 @@ void add_members(Class& type) {
     return value_of(x).size(0);
   });
   type.def(
-      "__getitem__", [](nb::handle x, nb::handle key) { return Index(operand(x), key).result(); },
-      "key"_a.none());
+      "__getitem__", [](nb::handle x, nb::handle key) { return Index(operand(x), key).result(); }, "key"_a.none());
   add_operator(type, "__add__", add, [](const Tensor& x, double c) { return x + c; });
   add_operator(
       type, "__radd__", [](const Tensor& a, const Tensor& b) { return b + a; },

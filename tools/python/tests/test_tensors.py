@@ -107,6 +107,50 @@ def test_reductions_and_shapes():
         a.cast("float32")
 
 
+def test_indices_and_scans():
+    a, i = weft.tensor(X), np.array([[0, 3], [1, 1], [2, 0]])
+    np.testing.assert_array_equal(a.gather(1, i).numpy(), np.take_along_axis(X, i, 1))
+    np.testing.assert_array_equal(a.index_select(0, np.array([2, 0])).numpy(), X[[2, 0]])
+    np.testing.assert_array_equal(ops.scatter_add(np.zeros((3, 4), np.float32), 1, i, X[:, :2])[0].numpy(),
+                                  [X[0, 0], 0, 0, X[0, 1]])
+    for name in ("argmax", "argmin", "max", "min"):
+        np.testing.assert_array_equal(getattr(a, name)(axis=1).numpy(), getattr(X, name)(axis=1))
+    for name in ("cumsum", "cumprod"):
+        np.testing.assert_allclose(getattr(a, name)(0).numpy(), getattr(X, name)(0), rtol=1e-5)
+    values, indices = a.topk(2)
+    np.testing.assert_array_equal(values.numpy(), -np.sort(-X)[:, :2])
+    np.testing.assert_array_equal(indices.numpy(), np.argsort(-X)[:, :2])
+    np.testing.assert_allclose(a.var(axis=1).numpy(), X.var(axis=1, ddof=1), rtol=1e-5)
+    np.testing.assert_allclose(a.norm().item(), np.linalg.norm(X), rtol=1e-6)
+    np.testing.assert_allclose(a.logsumexp(1).numpy(), np.log(np.exp(X).sum(1)), rtol=1e-5)
+
+
+def test_arrangements():
+    a = weft.tensor(X)
+    np.testing.assert_array_equal(a.roll(1, axis=1).numpy(), np.roll(X, 1, axis=1))
+    np.testing.assert_array_equal(a.pad([(1, 0), (0, 2)], 5).numpy(), np.pad(X, [(1, 0), (0, 2)], constant_values=5))
+    np.testing.assert_array_equal(a.tril().numpy(), np.tril(X))
+    np.testing.assert_array_equal(a.triu(1).numpy(), np.triu(X, 1))
+    np.testing.assert_array_equal(ops.stack([a, Y], axis=-1).numpy(), np.stack([X, Y], axis=-1))
+    assert a.unsqueeze(1).shape == (3, 1, 4) and a.unsqueeze(0).squeeze(0).shape == (3, 4)
+    assert [part.shape for part in a.split([1, 3], axis=1)] == [(3, 1), (3, 3)]
+    np.testing.assert_array_equal(ops.arange(0, 5, 2).numpy(), [0, 2, 4])
+    np.testing.assert_array_equal(ops.one_hot(np.array([1, 0]), 3).numpy(), np.eye(3)[[1, 0]])
+
+
+def test_convolutions_beside_pytorch():
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(4).normal(size=(2, 6, 11)).astype(np.float32)
+    for shape, options in [((4, 6, 3), {}), ((6, 1, 3), {"groups": 6, "padding": 2}), ((4, 3, 2), {"groups": 2, "stride": 2}),
+                           ((4, 6, 3), {"dilation": 3})]:
+        w = np.random.default_rng(5).normal(size=shape).astype(np.float32)
+        want = torch.nn.functional.conv1d(torch.tensor(x), torch.tensor(w), **options).numpy()
+        np.testing.assert_allclose(ops.conv1d(x, w, **options).numpy(), want, atol=1e-4)
+    np.testing.assert_allclose(ops.max_pool1d(x, 3, 2).numpy(), torch.nn.functional.max_pool1d(torch.tensor(x), 3, 2).numpy())
+    np.testing.assert_allclose(ops.mean_pool1d(x, 4).numpy(), torch.nn.functional.avg_pool1d(torch.tensor(x), 4).numpy(),
+                               atol=1e-6)
+
+
 def test_all_operations_are_there():
     assert {"toeplitz_product", "fourier_mix", "cross_entropy", "where"} <= set(ops.__all__)
     x, t = np.ones((1, 1, 4, 2), np.float32), np.ones((1, 7, 2), np.float32)

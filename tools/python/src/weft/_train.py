@@ -106,7 +106,7 @@ def train(data: Any, labels: Any, *, arch: str = "tnn", task: Union[str, None] =
     settings.arch, settings.task, settings.config = arch, task, json.dumps(fields)
     settings.length = fields.get("seq_len", 0)
     settings.patch, settings.shift, settings.flips = patch or 0, shift, flips
-    settings.steps, settings.epochs, settings.eval_every = steps, epochs, eval_every
+    settings.steps, settings.epochs, settings.eval_every = steps, epochs, eval_every or 0
     settings.batch = batch if batch is not None else 64 if task == "retrieval" else 32
     settings.lr, settings.schedule, settings.warmup = lr, schedule, warmup
     settings.label_smoothing, settings.ema, settings.balance = label_smoothing, ema, balance

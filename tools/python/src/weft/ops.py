@@ -11,19 +11,23 @@ from typing import Any
 
 from . import _weft
 from ._weft import (  # noqa: A004
-    abs, add, angle, binary_cross_entropy_with_logits, cast, chunk, circulant_product, clamp, complex, concat, conj, cos,
-    cross_entropy, div, dropout, einsum, embedding, equal, erf, exp, expand, expm1, fft, flip, gelu, greater,
-    greater_equal, huber_loss, ifft, imag, irfft, kl_divergence, l1_loss, layer_norm, less, less_equal, linear, log,
-    log1p, log_softmax, matmul, max, maximum, mean, minimum, mse_loss, mul, not_equal, permute, pow, real, reciprocal,
-    relu, reshape, rfft, rms_norm, rsqrt, sigmoid, sign, silu, sin, softmax, softplus, spatial_gate, sqrt, square, sub,
-    sum, tanh, transpose, where)
+    abs, add, angle, arange, argmax, argmin, binary_cross_entropy_with_logits, cast, chunk, circulant_product,
+    clamp, complex, concat, conj, conv1d, cos, cross_entropy, cumprod, cumsum, div, dropout, einsum, embedding,
+    equal, erf, exp, expand, expm1, fft, flip, gather, gelu, greater, greater_equal, huber_loss, ifft, imag,
+    index_select, irfft, kl_divergence, l1_loss, layer_norm, less, less_equal, linear, log, log1p, log_softmax,
+    logsumexp, matmul, max, max_pool1d, maximum, mean, mean_pool1d, min, minimum, mse_loss, mul, norm, not_equal,
+    one_hot, pad, permute, pow, real, reciprocal, relu, reshape, rfft, rms_norm, roll, rsqrt, scatter_add, sigmoid,
+    sign, silu, sin, softmax, softplus, spatial_gate, split, sqrt, square, squeeze, stack, sub, sum, tanh, topk,
+    transpose, tril, triu, unsqueeze, var, where)
 from ._weft import tensor_fourier_mix as fourier_mix
 from ._weft import tensor_toeplitz_product as toeplitz_product
 
-_METHODS = ["abs", "angle", "cast", "chunk", "clamp", "conj", "cos", "erf", "exp", "expand", "expm1", "fft", "flip", "gelu",
-            "ifft", "imag", "irfft", "log", "log1p", "log_softmax", "max", "mean", "permute", "pow", "real", "reciprocal",
-            "relu", "reshape", "rfft", "rsqrt", "sigmoid", "sign", "silu", "sin", "softmax", "softplus", "sqrt", "square",
-            "sum", "tanh", "transpose"]
+_METHODS = ["abs", "angle", "argmax", "argmin", "cast", "chunk", "clamp", "conj", "cos", "cumprod", "cumsum", "erf",
+            "exp", "expand", "expm1", "fft", "flip", "gather", "gelu", "ifft", "imag", "index_select", "irfft", "log",
+            "log1p", "log_softmax", "logsumexp", "max", "mean", "min", "norm", "pad", "permute", "pow", "real",
+            "reciprocal", "relu", "reshape", "rfft", "roll", "rsqrt", "scatter_add", "sigmoid", "sign", "silu", "sin",
+            "softmax", "softplus", "split", "sqrt", "square", "squeeze", "sum", "tanh", "topk", "transpose", "tril",
+            "triu", "unsqueeze", "var"]
 
 __all__ = sorted({name for name in globals() if not name.startswith("_")} - {"annotations", "Any"})
 

@@ -1,0 +1,82 @@
+// conv1d: depth-wise as sums of products, otherwise as matrix products of the windows.
+#include "base/common.h"
+#include "weft/dense.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/pointwise.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+struct Sizes {
+  std::int64_t batch, channels, out, kernel, m;  // m: length of the result
+};
+
+Sizes checked_sizes(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& o) {
+  check_floating("conv1d", x);
+  check_same_dtype("conv1d", x, weight);
+  if (x.rank() != 3 || weight.rank() != 3)
+    fail("conv1d", "expected x (b, channels, n) and a weight (out, channels/groups, k), got " + describe(x) + " and " +
+                       describe(weight));
+  if (o.stride < 1 || o.dilation < 1 || o.groups < 1 || o.padding < 0 || (o.causal && o.padding != 0))
+    fail("conv1d",
+         "expected stride, dilation and groups of at least 1, and a padding of at least 0, or of 0 if it is causal");
+  const std::int64_t channels = x.size(1), out = weight.size(0), kernel = weight.size(2);
+  if (channels % o.groups != 0 || out % o.groups != 0 || weight.size(1) != channels / o.groups || kernel < 1)
+    fail("conv1d", "expected a weight (out, " + std::to_string(channels / o.groups) + ", k) with out divisible by " +
+                       std::to_string(o.groups) + " groups, for " + std::to_string(channels) + " channels, got " +
+                       to_string(weight.shape()));
+  if (bias.defined() && bias.shape() != Shape{out})
+    fail("conv1d", "expected a bias of shape (" + std::to_string(out) + "), got " + describe(bias));
+  const std::int64_t reach = o.dilation * (kernel - 1), n = x.size(2) + (o.causal ? reach : 2 * o.padding);
+  if (n <= reach)
+    fail("conv1d",
+         "expected at least " + std::to_string(reach + 1) + " elements with the padding, got " + std::to_string(n));
+  return {x.size(0), channels, out, kernel, (n - reach - 1) / o.stride + 1};
+}
+
+// For each element of a window, those of all windows: k tensors (b, channels, m).
+std::vector<Tensor> window_elements(const Tensor& x, const Sizes& s, const Conv1dOptions& o) {
+  const std::int64_t before = o.causal ? o.dilation * (s.kernel - 1) : o.padding;
+  const Tensor padded = pad(x, {{0, 0}, {0, 0}, {before, o.padding}});
+  std::vector<Tensor> parts;
+  for (std::int64_t t = 0; t < s.kernel; ++t) {
+    const std::int64_t start = t * o.dilation;
+    parts.push_back(slice(padded, 2, start, start + (s.m - 1) * o.stride + 1, o.stride));
+  }
+  return parts;
+}
+
+Tensor depthwise(const std::vector<Tensor>& elements, const Tensor& weight) {
+  Tensor y;
+  for (std::size_t t = 0; t < elements.size(); ++t) {
+    const auto at = static_cast<std::int64_t>(t);
+    const Tensor product = mul(elements[t], slice(reshape(weight, {weight.size(0), weight.size(2)}), 1, at, at + 1));
+    y = t == 0 ? product : add(y, product);
+  }
+  return y;
+}
+
+// For each group: weight (out/groups, channels/groups · k) times the windows (channels/groups · k, m).
+Tensor by_products(const std::vector<Tensor>& elements, const Tensor& weight, const Sizes& s, std::int64_t groups) {
+  const std::int64_t depth = s.channels / groups * s.kernel;
+  const Tensor columns = reshape(stack(elements, 2), {s.batch, groups, depth, s.m});
+  const Tensor matrices = reshape(weight, {groups, s.out / groups, depth});
+  return reshape(matmul(matrices, columns), {s.batch, s.out, s.m});
+}
+
+}  // namespace
+
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& options) {
+  return guard_memory("conv1d", [&] {
+    const Sizes s = checked_sizes(x, weight, bias, options);
+    const std::vector<Tensor> elements = window_elements(x, s, options);
+    const bool is_depthwise = options.groups == s.channels && s.out == s.channels;
+    const Tensor y = is_depthwise ? depthwise(elements, weight) : by_products(elements, weight, s, options.groups);
+    return bias.defined() ? add(y, reshape(bias, {s.out, 1})) : y;
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,86 @@
+// norm, var, logsumexp, and pools: made of sums, maxima and pointwise operations.
+#include <cmath>
+#include <limits>
+
+#include "base/common.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/pointwise.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// max over several axes, or all.
+Tensor max_over(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
+  std::vector<bool> reduced(x.shape().size(), dims.empty());
+  for (const std::int64_t dim : dims) reduced[checked_dim("norm", dim, x.rank())] = true;
+  Tensor y = x;
+  for (std::size_t d = reduced.size(); d-- > 0;)
+    if (reduced[d]) y = max(y, static_cast<std::int64_t>(d), keepdim);
+  return y;
+}
+
+// √s with the gradient 0 at 0.
+Tensor root(const Tensor& s) {
+  const Tensor is_zero = equal(s, 0.0);
+  return where(is_zero, 0.0, sqrt(where(is_zero, 1.0, s)));
+}
+
+// The windows of the last axis, side by side along a new last axis: (…, n) -> (…, m, kernel).
+Tensor windows(const char* op, const Tensor& x, std::int64_t kernel, std::int64_t stride) {
+  check_floating(op, x);
+  if (x.rank() < 1) fail(op, "expected a tensor (…, n), got shape ()");
+  const std::int64_t n = x.size(-1), step = stride == 0 ? kernel : stride;
+  if (kernel < 1 || kernel > n || step < 1)
+    fail(op, "expected a kernel of 1 to " + std::to_string(n) + " elements and a stride of at least 1, got " +
+                 std::to_string(kernel) + " and " + std::to_string(stride));
+  const std::int64_t last = (n - kernel) / step * step;
+  std::vector<Tensor> parts;
+  for (std::int64_t t = 0; t < kernel; ++t) parts.push_back(slice(x, -1, t, t + last + 1, step));
+  return stack(parts, -1);
+}
+
+}  // namespace
+
+Tensor norm(const Tensor& x, double p, const std::vector<std::int64_t>& dims, bool keepdim) {
+  return guard_memory("norm", [&] {
+    check_floating("norm", x);
+    if (p == 1) return sum(abs(x), dims, keepdim);
+    if (p == 2) return root(sum(square(x), dims, keepdim));
+    if (p == infinity) return max_over(abs(x), dims, keepdim);
+    fail("norm", "expected p = 1, 2 or infinity, got " + std::to_string(p));
+  });
+}
+
+Tensor var(const Tensor& x, const std::vector<std::int64_t>& dims, std::int64_t correction, bool keepdim) {
+  return guard_memory("var", [&] {
+    check_floating("var", x);
+    const Tensor squares = sum(square(sub(x, mean(x, dims, true))), dims, keepdim);
+    const double n = static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(1, squares.numel()));
+    return squares / (n - static_cast<double>(correction));
+  });
+}
+
+Tensor logsumexp(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return guard_memory("logsumexp", [&] {
+    check_floating("logsumexp", x);
+    // An infinite maximum is not subtracted, because ∞ - ∞ is NaN.
+    const Tensor largest = max(x.detach(), dim, true), shift = where(equal(abs(largest), infinity), 0.0, largest);
+    const Tensor y = add(log(sum(exp(sub(x, shift)), {dim}, true)), shift);
+    return keepdim ? y : squeeze(y, dim);
+  });
+}
+
+Tensor max_pool1d(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
+  return guard_memory("max_pool1d", [&] { return max(windows("max_pool1d", x, kernel, stride), -1); });
+}
+Tensor mean_pool1d(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
+  return guard_memory("mean_pool1d", [&] { return mean(windows("mean_pool1d", x, kernel, stride), {-1}); });
+}
+
+}  // namespace weft

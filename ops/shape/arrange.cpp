@@ -1,0 +1,177 @@
+// Arrangements that are made of the views and copies of shape.cpp, and tensors of regular numbers.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/common.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/pointwise.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+void check_defined(const char* op, const Tensor& x) {
+  if (!x.defined()) fail(op, "the tensor is undefined");
+}
+
+// The part of x inside the triangle; `is_inside(i, j)` for row i and column j.
+template <class F>
+Tensor triangle(const char* op, const Tensor& x, F is_inside) {
+  check_defined(op, x);
+  if (x.rank() < 2) fail(op, "expected matrices (…, rows, columns), got shape " + to_string(x.shape()));
+  const std::int64_t rows = x.size(-2), columns = x.size(-1);
+  Tensor mask = Tensor::empty({rows, columns}, DType::i8);
+  auto* inside = mask.mutable_data<std::int8_t>();
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) *inside++ = is_inside(i, j) ? 1 : 0;
+  return where(mask, x, 0.0);
+}
+
+}  // namespace
+
+Tensor squeeze(const Tensor& x, std::int64_t dim) {
+  return guard_memory("squeeze", [&] {
+    check_defined("squeeze", x);
+    Shape shape = x.shape();
+    const std::size_t d = checked_dim("squeeze", dim, x.rank());
+    if (shape[d] != 1)
+      fail("squeeze", "expected size 1 for axis " + std::to_string(dim) + " of shape " + to_string(shape));
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d));
+    return reshape(x, shape);
+  });
+}
+
+Tensor unsqueeze(const Tensor& x, std::int64_t dim) {
+  return guard_memory("unsqueeze", [&] {
+    check_defined("unsqueeze", x);
+    Shape shape = x.shape();
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(checked_dim("unsqueeze", dim, x.rank() + 1)), 1);
+    return reshape(x, shape);
+  });
+}
+
+Tensor stack(const std::vector<Tensor>& parts, std::int64_t dim) {
+  return guard_memory("stack", [&] {
+    if (parts.empty()) fail("stack", "expected at least one tensor");
+    std::vector<Tensor> with_axis;
+    for (const Tensor& part : parts) {
+      check_same_dtype("stack", parts[0], part);
+      if (part.shape() != parts[0].shape())
+        fail("stack",
+             "expected tensors of one shape, got " + to_string(parts[0].shape()) + " and " + to_string(part.shape()));
+      with_axis.push_back(unsqueeze(part, dim));
+    }
+    return concat(with_axis, dim);
+  });
+}
+
+std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, std::int64_t dim) {
+  return guard_memory("split", [&] {
+    check_defined("split", x);
+    const std::int64_t n = x.shape()[checked_dim("split", dim, x.rank())];
+    const bool fit = std::all_of(sizes.begin(), sizes.end(), [&](auto size) { return 0 <= size && size <= n; });
+    if (!fit || std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != n)
+      fail("split", "expected sizes that add up to " + std::to_string(n) + ", the size of axis " + std::to_string(dim) +
+                        " of shape " + to_string(x.shape()) + ", got " + to_string(sizes));
+    std::vector<Tensor> parts;
+    std::int64_t at = 0;
+    for (const std::int64_t size : sizes) {
+      parts.push_back(slice(x, dim, at, at + size));
+      at += size;
+    }
+    return parts;
+  });
+}
+
+Tensor roll(const Tensor& x, std::int64_t shift, std::int64_t dim) {
+  return guard_memory("roll", [&] {
+    check_defined("roll", x);
+    const std::int64_t n = x.shape()[checked_dim("roll", dim, x.rank())];
+    const std::int64_t moved = n > 0 ? (shift % n + n) % n : 0;
+    return concat({slice(x, dim, n - moved, n), slice(x, dim, 0, n - moved)}, dim);
+  });
+}
+
+Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, double value) {
+  return guard_memory("pad", [&] {
+    check_defined("pad", x);
+    if (static_cast<std::int64_t>(widths.size()) != x.rank())
+      fail("pad", "expected two widths for each axis of shape " + to_string(x.shape()) + ", got " +
+                      std::to_string(widths.size()) + " pairs");
+    Tensor y = x;
+    for (std::size_t d = 0; d < widths.size(); ++d) {
+      const auto& [before, after] = widths[d];
+      if (before < 0 || after < 0)
+        fail("pad", "expected widths of at least 0, got " + std::to_string(before) + " and " + std::to_string(after));
+      if (before == 0 && after == 0) continue;
+      Shape first = y.shape(), last = y.shape();
+      first[d] = before;
+      last[d] = after;
+      y = concat({Tensor::full(first, value, x.dtype()), y, Tensor::full(last, value, x.dtype())},
+                 static_cast<std::int64_t>(d));
+    }
+    return y;
+  });
+}
+
+Tensor tril(const Tensor& x, std::int64_t diagonal) {
+  return triangle("tril", x, [&](std::int64_t i, std::int64_t j) { return j - i <= diagonal; });
+}
+Tensor triu(const Tensor& x, std::int64_t diagonal) {
+  return triangle("triu", x, [&](std::int64_t i, std::int64_t j) { return j - i >= diagonal; });
+}
+
+Tensor arange(double start, double stop, double step, DType dtype) {
+  return guard_memory("arange", [&] {
+    if (step == 0 || !std::isfinite(start) || !std::isfinite(stop) || !std::isfinite(step))
+      fail("arange", "expected finite numbers and a step that is not 0, got " + std::to_string(start) + ", " +
+                         std::to_string(stop) + " and " + std::to_string(step));
+    const double count = std::max(0.0, std::ceil((stop - start) / step));
+    if (count > 0x1p40) fail("arange", "expected at most 2^40 numbers, got " + std::to_string(count));
+    const auto n = static_cast<std::int64_t>(count);
+    Tensor y = Tensor::empty({n}, dtype);
+    if (dtype == DType::i64) {
+      if (std::trunc(start) != start || std::trunc(step) != step)
+        fail("arange", "expected whole numbers for dtype i64, got the start " + std::to_string(start) +
+                           " and the step " + std::to_string(step));
+      auto* to = y.mutable_data<std::int64_t>();
+      for (std::int64_t i = 0; i < n; ++i)
+        to[i] = static_cast<std::int64_t>(start) + i * static_cast<std::int64_t>(step);
+      return y;
+    }
+    with_real("arange", dtype, [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* to = y.mutable_data<T>();
+      for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(start + static_cast<double>(i) * step);
+    });
+    return y;
+  });
+}
+
+Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype) {
+  return guard_memory("one_hot", [&] {
+    if (!indices.defined() || indices.dtype() != DType::i64)
+      fail("one_hot", "expected indices of dtype i64, got " + describe(indices));
+    if (classes < 0) fail("one_hot", "expected at least 0 classes, got " + std::to_string(classes));
+    Shape shape = indices.shape();
+    shape.push_back(classes);
+    Tensor y = Tensor::zeros(shape, dtype);
+    with_floating("one_hot", dtype, [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* row = y.mutable_data<T>();
+      for (const std::int64_t index : indices.to_vector<std::int64_t>()) {
+        if (index < 0 || index >= classes)
+          fail("one_hot",
+               "expected indices from 0 to " + std::to_string(classes - 1) + ", got " + std::to_string(index));
+        row[index] = T(1);
+        row += classes;
+      }
+    });
+    return y;
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,120 @@
+// Elements by their indices along an axis: index_select, gather, scatter_add.
+#include <numeric>
+
+#include "base/common.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/rows.h"
+#include "weft/shape.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+void check_indices(const char* op, const Tensor& indices, std::int64_t size) {
+  if (!indices.defined() || indices.dtype() != DType::i64)
+    fail(op, "expected indices of dtype i64, got " + describe(indices));
+  for (const std::int64_t index : indices.to_vector<std::int64_t>())
+    if (index < 0 || index >= size)
+      fail(op, "expected indices from 0 to " + std::to_string(size - 1) + ", got " + std::to_string(index));
+}
+
+// For each index along dim, the position of its element in a contiguous tensor of that shape: i64, index's shape.
+Tensor positions(const char* op, const Shape& shape, std::int64_t dim, const Tensor& index) {
+  const std::size_t d = checked_dim(op, dim, static_cast<std::int64_t>(shape.size()));
+  check_indices(op, index, shape[d]);
+  bool fits = index.shape().size() == shape.size();
+  for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = i == d || index.shape()[i] <= shape[i];
+  if (!fits)
+    fail(op, "expected indices of the tensor's rank that are not longer than it except along axis " +
+                 std::to_string(dim) + ", got indices of shape " + to_string(index.shape()) + " for shape " +
+                 to_string(shape));
+  const Strides strides = contiguous_strides(shape);
+  const Tensor dense = raw::contiguous(index);
+  Tensor result = Tensor::empty(index.shape(), DType::i64);
+  const auto* from = dense.data<std::int64_t>();
+  auto* to = result.mutable_data<std::int64_t>();
+  const Shape& sizes = index.shape();
+  Context::current().parallel_for(index.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t rest = i, offset = 0;
+      for (std::size_t axis = sizes.size(); axis-- > 0; rest /= sizes[axis])
+        offset += (axis == d ? from[i] : rest % sizes[axis]) * strides[axis];
+      to[i] = offset;
+    }
+  });
+  return result;
+}
+
+// The elements of x at these positions.
+Tensor elements(const Tensor& x, const Tensor& positions) {
+  return reshape(embedding(positions, reshape(x, {x.numel(), 1})), positions.shape());
+}
+
+// y = x; y[position_i] += source_i, in the order of i. dx = dy; dsource_i = dy[position_i]
+struct ScatterAddOp : Op {
+  Tensor positions;
+  explicit ScatterAddOp(Tensor where) : positions(std::move(where)) {}
+  const char* name() const noexcept override { return "scatter_add"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+
+  Shape shape(const Inputs& in) const override {
+    check_floating(name(), in[0]);
+    check_same_dtype(name(), in[0], in[1]);
+    if (in[1].shape() != positions.shape())
+      fail(name(), "expected a source of the indices' shape " + to_string(positions.shape()) + ", got " +
+                       to_string(in[1].shape()));
+    return in[0].shape();
+  }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    Tensor sums = Tensor::empty(shape, computed_of(in[0].dtype()));
+    raw::copy(as_dtype(in[0], sums.dtype()), sums);
+    const Tensor source = raw::contiguous(as_dtype(in[1], sums.dtype()));
+    with_real(name(), sums.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* to = sums.mutable_data<T>();
+      const auto* at = positions.data<std::int64_t>();
+      for (std::int64_t i = 0; i < source.numel(); ++i) to[at[i]] += source.data<T>()[i];
+    });
+    return as_dtype(sums, in[0].dtype());
+  }
+
+  void backward(Backward& b) const override {
+    if (b.needs(0)) b.add(0, b.gradient());
+    if (b.needs(1)) b.add(1, elements(b.gradient(), positions));
+  }
+};
+
+}  // namespace
+
+Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
+  return guard_memory("index_select", [&] {
+    check_floating("index_select", x);
+    const auto d = static_cast<std::int64_t>(checked_dim("index_select", dim, x.rank()));
+    check_indices("index_select", indices, x.size(d));
+    if (indices.rank() != 1) fail("index_select", "expected indices of shape (k), got " + describe(indices));
+    const Tensor first = transpose(x, 0, d);
+    Shape shape = first.shape();
+    const Tensor rows =
+        embedding(indices, reshape(first, {shape[0], numel(shape) / std::max<std::int64_t>(shape[0], 1)}));
+    shape[0] = indices.numel();
+    return transpose(reshape(rows, shape), 0, d);
+  });
+}
+
+Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
+  return guard_memory("gather", [&] {
+    check_floating("gather", x);
+    return elements(x, positions("gather", x.shape(), dim, index));
+  });
+}
+
+Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source) {
+  return guard_memory("scatter_add", [&] {
+    check_floating("scatter_add", x);
+    return apply_op(ScatterAddOp(positions("scatter_add", x.shape(), dim, index)), x, source);
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,143 @@
+// index_select, gather, scatter_add, min, argmax, argmin, topk.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "op_table.h"
+
+namespace weft::test {
+namespace {
+
+using I = std::int64_t;
+using Ins = const std::vector<Tensor>&;
+
+double at(const std::vector<double>& x, I i, I j, I columns) { return x[static_cast<std::size_t>(i * columns + j)]; }
+
+// The rows of x (7, 5), sorted, and the first k of each.
+Tensor sorted(const Tensor& x, I k, bool largest) {
+  std::vector<double> all = x.to_vector<double>(), values;
+  for (I i = 0; i < x.size(0); ++i) {
+    const auto row = all.begin() + i * x.size(1);
+    if (largest) std::sort(row, row + x.size(1), std::greater<>());
+    else std::sort(row, row + x.size(1));
+    values.insert(values.end(), row, row + k);
+  }
+  return Tensor::from(values, {x.size(0), k});
+}
+
+const In table{{7, 5}, -3, 3};
+
+const OpCases cases{
+    {"index_select 0",
+     {table, indices({9}, 7)},
+     [](Ins in) { return index_select(in[0], 0, in[1]); },
+     [](Ins in) {
+       std::vector<double> y;
+       for (const I r : in[1].to_vector<I>())
+         for (I j = 0; j < 5; ++j) y.push_back(at(in[0].to_vector<double>(), r, j, 5));
+       return Tensor::from(y, {9, 5});
+     }},
+    {"index_select -1",
+     {{{2, 3, 4}}, indices({6}, 4)},
+     [](Ins in) { return index_select(in[0], -1, in[1]); },
+     [](Ins in) {
+       std::vector<Tensor> parts;
+       for (const I k : in[1].to_vector<I>()) parts.push_back(slice(in[0], 2, k, k + 1));
+       return concat(parts, 2);
+     }},
+    {"index_select of nothing", {{{3, 0}}, indices({2}, 3)}, [](Ins in) { return index_select(in[0], 0, in[1]); }},
+    {"index_select by nothing", {table, indices({0}, 7)}, [](Ins in) { return index_select(in[0], 0, in[1]); }},
+    {"gather 1",
+     {table, indices({6, 8}, 5)},
+     [](Ins in) { return gather(in[0], 1, in[1]); },
+     [](Ins in) {
+       std::vector<double> y;
+       const auto index = in[1].to_vector<I>();
+       for (I i = 0; i < 6; ++i)
+         for (I j = 0; j < 8; ++j)
+           y.push_back(at(in[0].to_vector<double>(), i, index[static_cast<std::size_t>(i * 8 + j)], 5));
+       return Tensor::from(y, {6, 8});
+     }},
+    {"gather 0",
+     {table, indices({3, 5}, 7)},
+     [](Ins in) { return gather(in[0], 0, in[1]); },
+     [](Ins in) { return transpose(gather(transpose(in[0], 0, 1), 1, transpose(in[1], 0, 1)), 0, 1); }},
+    {"scatter_add 1",
+     {table, indices({6, 8}, 5), {{6, 8}}},
+     [](Ins in) { return scatter_add(in[0], 1, in[1], in[2]); },
+     [](Ins in) {
+       std::vector<double> y = in[0].to_vector<double>(), source = in[2].to_vector<double>();
+       const auto index = in[1].to_vector<I>();
+       for (I i = 0; i < 6; ++i)
+         for (I j = 0; j < 8; ++j)
+           y[static_cast<std::size_t>(i * 5 + index[static_cast<std::size_t>(i * 8 + j)])] +=
+               source[static_cast<std::size_t>(i * 8 + j)];
+       return Tensor::from(y, {7, 5});
+     }},
+    {"min",
+     {table},
+     [](Ins in) { return min(in[0], 1); },
+     [](Ins in) { return reshape(sorted(in[0], 1, false), {7}); }},
+    {"min keepdim",
+     {table},
+     [](Ins in) { return min(in[0], 0, true); },
+     [](Ins in) { return transpose(sorted(transpose(in[0], 0, 1), 1, false), 0, 1); }},
+    {"topk", {table}, [](Ins in) { return topk(in[0], 3).values; }, [](Ins in) { return sorted(in[0], 3, true); }},
+    {"topk smallest of columns",
+     {table},
+     [](Ins in) { return topk(in[0], 7, 0, false).values; },
+     [](Ins in) { return transpose(sorted(transpose(in[0], 0, 1), 7, false), 0, 1); }},
+    {"topk 0", {table}, [](Ins in) { return topk(in[0], 0).values; }},
+};
+
+}  // namespace
+
+TEST_CASE("argmax, argmin, topk: the first of equal elements, and NaN first") {
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::from<float>({2, 5, 5, 1, 1, -inf, nan, inf, nan, 0}, {2, 5});
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    const Tensor y = raw::convert(x, dtype);
+    CHECK(argmax(y, 1).to_vector<I>() == std::vector<I>{1, 1});
+    CHECK(argmin(y, -1, true).to_vector<I>() == std::vector<I>{3, 1});
+    CHECK(argmin(y, 1, true).shape() == Shape{2, 1});
+    CHECK(topk(y, 4).indices.to_vector<I>() == std::vector<I>{1, 2, 0, 3, 1, 3, 2, 4});
+    CHECK(topk(y, 2, 1, false).indices.to_vector<I>() == std::vector<I>{3, 4, 1, 3});
+    CHECK(topk(y, 2, 1, false).values.dtype() == dtype);
+  }
+  CHECK(argmax(x, 0).to_vector<I>() == std::vector<I>{0, 1, 1, 1, 0});
+  CHECK(std::isnan(min(x, 1).to_vector<float>()[1]));
+  CHECK(argmax(Tensor::zeros({0, 3}), 1).shape() == Shape{0});
+}
+
+TEST_CASE("scatter_add: bf16 sums are rounded once") {
+  const Tensor ones = Tensor::full({300}, 1, DType::bf16), where_to = Tensor::zeros({300}, DType::i64);
+  CHECK(scatter_add(Tensor::zeros({1}, DType::bf16), 0, where_to, ones).item() == 300);
+}
+
+TEST_CASE("elements by indices: errors") {
+  const Tensor x = Tensor::zeros({2, 3}), one = Tensor::zeros({1}, DType::i64), far = Tensor::full({1}, 3, DType::i64);
+  CHECK_THROWS_WITH_AS(index_select(x, 1, far), "[index_select] expected indices from 0 to 2, got 3", Error);
+  CHECK_THROWS_AS(index_select(x, 2, one), Error);
+  CHECK_THROWS_AS(index_select(x, 0, Tensor::zeros({1})), Error);
+  CHECK_THROWS_AS(index_select(x, 0, Tensor::zeros({1, 1}, DType::i64)), Error);
+  CHECK_THROWS_AS(index_select(Tensor::zeros({2}, DType::c64), 0, one), Error);
+  CHECK_THROWS_WITH_AS(gather(x, 1, Tensor::full({1, 1}, -1, DType::i64)),
+                       "[gather] expected indices from 0 to 2, got -1", Error);
+  CHECK_THROWS_WITH_AS(gather(x, 1, Tensor::zeros({3, 1}, DType::i64)), doctest::Contains("not longer than it"), Error);
+  CHECK_THROWS_AS(gather(x, 1, one), Error);
+  CHECK_THROWS_WITH_AS(scatter_add(x, 1, Tensor::zeros({1, 1}, DType::i64), x),
+                       doctest::Contains("a source of the indices' shape (1, 1)"), Error);
+  CHECK_THROWS_AS(scatter_add(x, 1, Tensor::zeros({2, 3}, DType::i64), Tensor::zeros({2, 3}, DType::f64)), Error);
+  CHECK_THROWS_WITH_AS((void)topk(x, 4), "[topk] expected 0 to 3 elements of axis -1 of shape (2, 3), got 4", Error);
+  CHECK_THROWS_AS((void)topk(x, -1), Error);
+  CHECK_THROWS_WITH_AS(argmin(Tensor::zeros({2, 0}), 1), doctest::Contains("there is no element along axis 1"), Error);
+  CHECK_THROWS_AS(argmax(one, 0), Error);
+  CHECK_THROWS_AS(min(Tensor::zeros({2, 0}), 1), Error);
+  CHECK_THROWS_AS(argmax(Tensor(), 0), Error);
+}
+
+}  // namespace weft::test
