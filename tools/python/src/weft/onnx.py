@@ -154,7 +154,7 @@ def _graph_of(description: dict[str, Any], tensors: dict[str, npt.NDArray[np.flo
     if unit.get("mean"):
         y = graph.op("Add", graph.op("Mul", y, graph.constant(unit["deviation"])), graph.constant(unit["mean"]))
     graph.nodes.append(helper.make_node("Identity", [y], ["logits"]))
-    constants = [numpy_helper.from_array(np.ascontiguousarray(array), name) for name, array in graph.constants.items()]
+    constants = [numpy_helper.from_array(np.array(array, order="C"), name) for name, array in graph.constants.items()]
     outputs = ["b", None] if task in _PER_ROW else ["b", "n", None]
     return helper.make_graph(graph.nodes, f"weft {arch} {task}",
                              [helper.make_tensor_value_info("tokens", TensorProto.INT64, ["b", "n"])],
@@ -412,13 +412,15 @@ class _Toeplitz:
         real = g.op("Sub", g.op("Mul", a, c), g.op("Mul", b, d))
         imag = g.op("Add", g.op("Mul", a, d), g.op("Mul", b, c))
         both = g.op("Concat", *(g.op("Unsqueeze", part, g.ints(3)) for part in (real, imag)), axis=3)
-        y = g.op("DFT", both, "", g.constant(1, np.int64), inverse=1)
-        return g.op("Gather", g.part(y, 1, g.ints(0), self.n), g.constant(0, np.int64), axis=3)
+        y = g.op("Gather", g.op("DFT", both, "", g.constant(1, np.int64), inverse=1), g.constant(0, np.int64), axis=3)
+        return g.op("Cast", g.part(y, 1, g.ints(0), self.n), to=1)
 
     def _transform(self, x: str) -> tuple[str, str]:
-        """Real and imaginary part of the transform along axis 1, padded with zeros to all places."""
+        """Real and imaginary part of the transform along axis 1, padded with zeros to all places, in float64: in float32
+        the errors of onnxruntime's transforms are up to 1e-5."""
         g = self.g
-        spectrum = g.op("DFT", g.op("Unsqueeze", x, g.ints(3)), self.places, g.constant(1, np.int64))
+        signal = g.op("Unsqueeze", g.op("Cast", x, to=11), g.ints(3))
+        spectrum = g.op("DFT", signal, self.places, g.constant(1, np.int64))
         return tuple(g.op("Gather", spectrum, g.constant(k, np.int64), axis=3) for k in (0, 1))  # type: ignore[return-value]
 
 
