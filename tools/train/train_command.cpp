@@ -17,6 +17,7 @@
 #include "options/recipes.h"
 #include "options/run_file.h"
 #include "train/failed_saves.h"
+#include "train/find_rate.h"
 #include "train/former_settings.h"
 #include "train/loss_log.h"
 #include "train/run_settings.h"
@@ -303,9 +304,10 @@ int train(CLI::App& command, TrainOptions& o) {
     check_ranks(o);
     check_source(o);
     check_folds(o);
-    check_nothing_lost(o);
+    if (!o.find_lr) check_nothing_lost(o);
   }
   check_schedule(o);
+  if (o.find_lr) return find_learning_rate(o);
   if (o.best_by != "loss" && o.data.empty())
     throw UsageError("--best-by " + o.best_by + " is for labeled texts: a language model has only the loss");
   o.check_log(command);
@@ -326,6 +328,7 @@ Command train_command(CLI::App& weft, weft::Ranks* ranks) {
       "  weft train --arch gmlp --text book.txt --layers 4 --d-model 128 --seq-len 64 --out book\n"
       "  weft train --arch fnet --data train.csv --test test.csv --layers 2 --d-model 128 --out news\n"
       "  weft train --arch fnet --data train.csv --folds 5 --out folds\n"
+      "  weft train --arch fnet --data train.csv --layers 2 --d-model 128 --find-lr\n"
       "  weft train --resume book --steps 4000\n"
       "  weft train --config book/run.json --seed 2 --out book2\n"
       "  weft train --from book --text letters.txt --out letters\n"

@@ -53,7 +53,7 @@ struct TrainOptions {
   weft::Precision precision = weft::Precision::f32;
   std::uint64_t seed = 1, split_seed = 0;
   weft::Ranks* ranks = nullptr;  // null: not under mpirun
-  bool recompute = false, overwrite = false, keep_going = false;
+  bool recompute = false, overwrite = false, keep_going = false, find_lr = false;
 
   void add_to(CLI::App& command);
   // Call this after parsing. It restores which options need a text or rows, since run.json may name these. See

@@ -20,6 +20,7 @@
 #include "weft/encoded_text.h"
 #include "weft/error.h"
 #include "weft/fill_mask.h"
+#include "weft/find_rate.h"
 #include "weft/fit.h"
 #include "weft/fnet.h"
 #include "weft/frame_rows.h"
