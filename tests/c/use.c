@@ -143,8 +143,7 @@ static void misuse_models(weft_model* lm, weft_model* classes, const char* folde
   REFUSED(WEFT_INVALID_ARGUMENT, "expected sizeof(weft_info)", weft_model_info(lm, &info));
   REFUSED(WEFT_INVALID_ARGUMENT, "info is NULL", weft_model_info(lm, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "model is NULL", weft_model_info(NULL, &info));
-  REFUSED(WEFT_INVALID_ARGUMENT, "expected the index of one of 3 labels, got 3",
-          weft_label(classes, 3, &name));
+  REFUSED(WEFT_INVALID_ARGUMENT, "expected the index of one of 3 labels, got 3", weft_label(classes, 3, &name));
   REFUSED(WEFT_INVALID_ARGUMENT, "labels, got -1", weft_label(classes, -1, &name));
   REFUSED(WEFT_INVALID_ARGUMENT, "one of 0 labels", weft_label(lm, 0, &name));
   REFUSED(WEFT_INVALID_ARGUMENT, "name is NULL", weft_label(classes, 0, NULL));

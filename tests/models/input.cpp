@@ -349,8 +349,8 @@ TEST_CASE("a task of a host program: any architecture with such outputs can do i
     CHECK(model->forward({{}, numbers({2, 3, 5})}).shape() == Shape{2, outputs});
   }
   const Task causal = register_task({"causal ranking", Source::rows, OutputShape::per_token, true});
-  CHECK_THROWS_WITH_AS((void)made("gmlp", causal, frames_of(5)), doctest::Contains("does not support the task causal ranking"),
-                       Error);
+  CHECK_THROWS_WITH_AS((void)made("gmlp", causal, frames_of(5)),
+                       doctest::Contains("does not support the task causal ranking"), Error);
 }
 
 }  // namespace weft::test

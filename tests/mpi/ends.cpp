@@ -104,8 +104,9 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find so
                         "rank 1 and rank 0 differ in the command: a run that goes on and a new run"));
   CHECK(fails_with_line(beside(resume + (folder / "run"), train("--overwrite")),
                         "rank 1 and rank 0 differ in the command"));
-  CHECK(fails_with_line(beside(train("--overwrite"), "\"$WEFT\" train --help"), "a help page, not a new run"));
-  CHECK(fails_with_line(beside("\"$WEFT\" train --help", resume + (folder / "run")), "not a help page"));
+  CHECK(fails_with_line(beside(train("--overwrite"), "\"$WEFT\" train --help"),
+                        "differ in the command: a help page and a new run"));
+  CHECK(fails_with_line(beside("\"$WEFT\" train --help", resume + (folder / "run")), "and a help page"));
   std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
   std::filesystem::remove(folder / "copy/last/training.safetensors");
   for (const bool first : {false, true})

@@ -52,9 +52,12 @@ const OpCases places{
             return add(mul(norm_of(left), rms_norm(left)), mul(norm_of(part(half(x, 1, -1))), half(norm_of(x), 0, -1)));
           }),
     parts("parts that overlap", {2, 9},
-          [](const Tensor& x, auto part) { return mul(norm_of(part(slice(x, 1, 0, 6))), norm_of(part(slice(x, 1, 3, 9)))); }),
-    parts("a part of a part", {2, 12},
-          [](const Tensor& x, auto part) { return mul(norm_of(part(half(half(x, 1, -1), 0, -1))), slice(x, 1, 0, 3)); }),
+          [](const Tensor& x, auto part) {
+            return mul(norm_of(part(slice(x, 1, 0, 6))), norm_of(part(slice(x, 1, 3, 9))));
+          }),
+    parts(
+        "a part of a part", {2, 12},
+        [](const Tensor& x, auto part) { return mul(norm_of(part(half(half(x, 1, -1), 0, -1))), slice(x, 1, 0, 3)); }),
 };
 
 OpCase gate_of_parts(const std::string& name, const Shape& shape, std::int64_t dim, std::size_t gate, std::size_t x) {
