@@ -197,6 +197,15 @@ TEST_CASE("cumprod: gradients where elements are 0") {
   CHECK(gradient(Tensor::from<double>({0, 0, 3}, {3}), product) == std::vector<double>{1, 0, 0});
 }
 
+TEST_CASE("scans whose lines are divided among threads are those of single rows") {
+  const Tensor x = random_tensor({{300, 257}, -1, 1}, 3);
+  CHECK(same_bits(cumsum(x, 0), transpose(cumsum(transpose(x, 0, 1), 1), 0, 1)));
+  CHECK(same_bits(cumprod(x, 0), transpose(cumprod(transpose(x, 0, 1), 1), 0, 1)));
+  const auto first = [](const Tensor& t) { return cumprod(t, 0); };
+  const auto last = [](const Tensor& t) { return cumprod(transpose(t, 0, 1), 1); };
+  CHECK(gradient(x, first) == gradient(x, last));
+}
+
 TEST_CASE("norm and logsumexp at 0 and infinity") {
   const auto root = [](const Tensor& t) { return norm(t); };
   CHECK(norm(Tensor::zeros({3})).item() == 0);
