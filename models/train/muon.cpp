@@ -54,7 +54,7 @@ void update_range(ParameterRange& range, const UpdateStep& step) {
   const NoGrad unrecorded;
   for (const ParameterSet::Entry& entry : range.entries) {
     if (entry.numel == 0) continue;
-    const auto part = [&](const Tensor& flat) { return flat.view({entry.numel}, {1}, entry.offset); };
+    const auto part = [&](const Tensor& flat) { return flat.view({entry.numel}, {1}, flat.offset() + entry.offset); };
     const Shape shape = entry.parameter.value().shape();
     if (shape.size() >= 2 && !is_table(entry.name)) {
       update_matrix(part(range.values), part(range.gradients), part(range.states[0]), shape, step);

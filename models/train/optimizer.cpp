@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/registry.h"
+#include "train/adafactor.h"
 #include "train/muon.h"
 #include "weft/detail/out_of_memory.h"
 
@@ -28,13 +29,14 @@ OptimizerKind kind_of(const UpdateRule& rule) {
   return kind;
 }
 
-// weft's own optimizers are the update rules, and Muon, which needs matrix products.
+// weft's own optimizers are the update rules, and those that see a parameter as a matrix: Muon and Adafactor.
 Registry<OptimizerKind>& registry() {
   static Registry<OptimizerKind> made = {};
   static const bool filled = [] {
     const auto any = [](const auto&, const auto&) {};
     for (const UpdateRule& rule : update_rules()) made.add(kind_of(rule), any);
     made.add(muon(), any);
+    made.add(adafactor(), any);
     return true;
   }();
   (void)filled;

@@ -15,15 +15,21 @@ using namespace detail;
 
 namespace {
 
-// Whether a comes before b: the larger one, or the smaller one. NaN comes first.
-template <class T>
-bool comes_before(T a, T b, bool largest) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
-  return largest ? a > b : a < b;
-}
+struct Order {
+  bool largest;    // the largest elements come first, else the smallest
+  bool nan_first;  // NaN comes before all numbers, else behind them
+
+  // Whether a comes before b.
+  template <class T>
+  bool operator()(T a, T b) const {
+    if (std::isnan(a) && std::isnan(b)) return false;
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == nan_first;
+    return largest ? a > b : a < b;
+  }
+};
 
 // The indices of the first k elements of each row in that order: (…, k) for x (…, n).
-Tensor first_of_rows(const char* op, const Tensor& x, std::int64_t k, bool largest) {
+Tensor first_of_rows(const char* op, const Tensor& x, std::int64_t k, Order before) {
   const Tensor rows = raw::contiguous(as_dtype(x, computed_of(x.dtype())));
   const std::int64_t n = rows.size(-1);
   Shape shape = rows.shape();
@@ -40,8 +46,7 @@ Tensor first_of_rows(const char* op, const Tensor& x, std::int64_t k, bool large
             const T* row = rows.data<T>() + r * n;
             std::iota(order.begin(), order.end(), 0);
             std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](std::int64_t i, std::int64_t j) {
-              if (comes_before(row[i], row[j], largest)) return true;
-              return !comes_before(row[j], row[i], largest) && i < j;
+              return before(row[i], row[j]) || (!before(row[j], row[i]) && i < j);
             });
             std::copy_n(order.begin(), k, to + r * k);
           }
@@ -51,9 +56,9 @@ Tensor first_of_rows(const char* op, const Tensor& x, std::int64_t k, bool large
 }
 
 // The indices of the first k elements along dim.
-Tensor first_along(const char* op, const Tensor& x, std::int64_t k, std::int64_t dim, bool largest) {
+Tensor first_along(const char* op, const Tensor& x, std::int64_t k, std::int64_t dim, Order before) {
   const NoGrad unrecorded;
-  return transpose(first_of_rows(op, transpose(x.detach(), dim, -1), k, largest), dim, -1);
+  return transpose(first_of_rows(op, transpose(x.detach(), dim, -1), k, before), dim, -1);
 }
 
 Tensor first_index(const char* op, const Tensor& x, std::int64_t dim, bool keepdim, bool largest) {
@@ -62,7 +67,7 @@ Tensor first_index(const char* op, const Tensor& x, std::int64_t dim, bool keepd
     const std::size_t d = checked_dim(op, dim, x.rank());
     if (x.shape()[d] == 0)
       fail(op, "there is no element along axis " + std::to_string(dim) + " of shape " + to_string(x.shape()));
-    const Tensor index = first_along(op, x, 1, dim, largest);
+    const Tensor index = first_along(op, x, 1, dim, {largest, true});
     return keepdim ? index : squeeze(index, dim);
   });
 }
@@ -72,6 +77,8 @@ Tensor first_index(const char* op, const Tensor& x, std::int64_t dim, bool keepd
 Tensor min(const Tensor& x, std::int64_t dim, bool keepdim) {
   return guard_memory("min", [&] {
     check_floating("min", x);
+    if (x.shape()[checked_dim("min", dim, x.rank())] == 0)
+      fail("min", "there is no minimum along axis " + std::to_string(dim) + " of shape " + to_string(x.shape()));
     return neg(max(neg(x), dim, keepdim));
   });
 }
@@ -86,7 +93,7 @@ TopK topk(const Tensor& x, std::int64_t k, std::int64_t dim, bool largest) {
     if (k < 0 || k > n)
       fail("topk", "expected 0 to " + std::to_string(n) + " elements of axis " + std::to_string(dim) + " of shape " +
                        to_string(x.shape()) + ", got " + std::to_string(k));
-    const Tensor indices = first_along("topk", x, k, dim, largest);
+    const Tensor indices = first_along("topk", x, k, dim, {largest, largest});
     return TopK{gather(x, dim, indices), indices};
   });
 }

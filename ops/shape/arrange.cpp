@@ -20,14 +20,16 @@ void check_defined(const char* op, const Tensor& x) {
 // The part of x inside the triangle; `is_inside(i, j)` for row i and column j.
 template <class F>
 Tensor triangle(const char* op, const Tensor& x, F is_inside) {
-  check_defined(op, x);
-  if (x.rank() < 2) fail(op, "expected matrices (…, rows, columns), got shape " + to_string(x.shape()));
-  const std::int64_t rows = x.size(-2), columns = x.size(-1);
-  Tensor mask = Tensor::empty({rows, columns}, DType::i8);
-  auto* inside = mask.mutable_data<std::int8_t>();
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) *inside++ = is_inside(i, j) ? 1 : 0;
-  return where(mask, x, 0.0);
+  return guard_memory(op, [&] {
+    check_defined(op, x);
+    if (x.rank() < 2) fail(op, "expected matrices (…, rows, columns), got shape " + to_string(x.shape()));
+    const std::int64_t rows = x.size(-2), columns = x.size(-1);
+    Tensor mask = Tensor::empty({rows, columns}, DType::i8);
+    auto* inside = mask.mutable_data<std::int8_t>();
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) *inside++ = is_inside(i, j) ? 1 : 0;
+    return where(mask, x, 0.0);
+  });
 }
 
 }  // namespace
@@ -56,6 +58,8 @@ Tensor unsqueeze(const Tensor& x, std::int64_t dim) {
 Tensor stack(const std::vector<Tensor>& parts, std::int64_t dim) {
   return guard_memory("stack", [&] {
     if (parts.empty()) fail("stack", "expected at least one tensor");
+    check_defined("stack", parts[0]);
+    (void)checked_dim("stack", dim, parts[0].rank() + 1);
     std::vector<Tensor> with_axis;
     for (const Tensor& part : parts) {
       check_same_dtype("stack", parts[0], part);
@@ -134,8 +138,9 @@ Tensor arange(double start, double stop, double step, DType dtype) {
     const auto n = static_cast<std::int64_t>(count);
     Tensor y = Tensor::empty({n}, dtype);
     if (dtype == DType::i64) {
-      if (std::trunc(start) != start || std::trunc(step) != step)
-        fail("arange", "expected whole numbers for dtype i64, got the start " + std::to_string(start) +
+      const auto is_index = [](double x) { return std::trunc(x) == x && std::abs(x) <= 0x1p53; };
+      if (!is_index(start) || !is_index(step) || std::abs(stop) > 0x1p53)
+        fail("arange", "expected whole numbers up to 2^53 for dtype i64, got the start " + std::to_string(start) +
                            " and the step " + std::to_string(step));
       auto* to = y.mutable_data<std::int64_t>();
       for (std::int64_t i = 0; i < n; ++i)

@@ -1,5 +1,5 @@
 // Elements by their indices along an axis: index_select, gather, scatter_add.
-#include <numeric>
+#include <algorithm>
 
 #include "base/common.h"
 #include "weft/detail/out_of_memory.h"

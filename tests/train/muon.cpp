@@ -115,6 +115,41 @@ TEST_CASE("muon: all directions of a matrix change about equally, however differ
   }
 }
 
+TEST_CASE("optimizers of matrices: groups of parameters stay in their places") {
+  for (const char* name : {"muon", "adafactor"}) {
+    CAPTURE(name);
+    const auto parameters = [] {
+      NamedParameters all;
+      for (const char* layer : {"a", "b", "c"})
+        for (const Shape& shape : {Shape{4, 3}, Shape{5}})
+          all.emplace_back(std::string(layer) + (shape.size() > 1 ? ".w" : ".v"), Parameter(random_numbers(shape, 7)));
+      return all;
+    };
+    const NamedParameters together = parameters(), apart = parameters();
+    OptimizerOptions options{name}, groups{name};
+    groups.groups = {{"b", 1.0}, {"c", 0.0}};
+    Optimizer one(together, options), several(apart, groups);
+    const auto gradient = [](ParameterSet& set) {
+      for (const ParameterSet::Entry& entry : set.entries()) {
+        Tensor place = set.gradient(entry);
+        raw::copy(random_numbers(place.shape(), static_cast<unsigned>(entry.name[0])), place);
+      }
+    };
+    for (int t = 1; t <= 2; ++t) {
+      gradient(one.parameters());
+      gradient(several.parameters());
+      one.step(t, 0.1);
+      several.step(t, 0.1);
+    }
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      CAPTURE(together[i].first);
+      const auto want = (together[i].first[0] == 'c' ? parameters() : together)[i].second.value().to_vector<double>();
+      const auto got = apart[i].second.value().to_vector<double>();
+      for (std::size_t k = 0; k < want.size(); ++k) CHECK(got[k] == doctest::Approx(want[k]).epsilon(1e-12));
+    }
+  }
+}
+
 TEST_CASE("muon: vectors, embeddings and heads change by AdamW; a matrix of zeros and an empty one stay") {
   const auto parameters = [] {
     return NamedParameters{{"embedding.weight", Parameter(random_numbers({4, 3}, 1))},

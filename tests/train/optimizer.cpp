@@ -124,9 +124,9 @@ std::string error_of(const OptimizerOptions& options) {
 }  // namespace
 
 TEST_CASE("optimizers: clipping, and decay of only matrices, against plain loops, with default and other options") {
-  CHECK(own_optimizers().size() == cases.size() + 1);  // Muon has tests of its own
+  CHECK(own_optimizers().size() == cases.size() + 2);  // Muon and Adafactor have tests of their own
   for (const OptimizerInfo& info : own_optimizers()) {
-    if (info.name == "muon") continue;
+    if (info.name == "muon" || info.name == "adafactor") continue;
     OptimizerOptions others = usual_options(info);
     CHECK(others.own.size() == cases.at(info.name).own.size());
     others.own = cases.at(info.name).own;
@@ -172,8 +172,8 @@ TEST_CASE("optimizers: their names, states and usual options") {
   CHECK(text({"sgd", {{"momentum", 0.5}}, 0.25, 0}) ==
         R"({"optimizer":"sgd","momentum":0.5,"weight-decay":0.25,"clip":0.0})");
   CHECK(text({"lion"}) == R"({"optimizer":"lion","beta1":0.9,"beta2":0.99,"weight-decay":1.0,"clip":1.0})");
-  for (const auto& [name, states] :
-       std::map<std::string, std::size_t>{{"adamw", 2}, {"adam", 2}, {"sgd", 1}, {"lion", 1}, {"muon", 2}}) {
+  for (const auto& [name, states] : std::map<std::string, std::size_t>{
+           {"adamw", 2}, {"adam", 2}, {"sgd", 1}, {"lion", 1}, {"muon", 2}, {"adafactor", 1}}) {
     Optimizer optimizer(small_parameters(), {name});
     CHECK(optimizer.states() == states);
     CHECK(optimizer.parameters().states() == states);

@@ -31,7 +31,7 @@ struct TopK {
   Tensor indices;  ///< i64, of the same shape
 };
 /// The k largest elements of a real x along dim, the largest first, or the k smallest. Of equal elements the first is
-/// first. NaN is larger than all numbers. Error unless 0 <= k <= size.
+/// first. NaN is larger than all numbers, as in PyTorch. Error unless 0 <= k <= size.
 TopK topk(const Tensor& x, std::int64_t k, std::int64_t dim = -1, bool largest = true);
 
 /// y_i = x_0 + … + x_i along dim, for a real x. For bf16 the sums are in f32, and each is rounded once.

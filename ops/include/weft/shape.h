@@ -47,7 +47,7 @@ Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 /// The upper triangle of the matrices x (…, rows, columns): 0 in place of x_ij with j < i + diagonal.
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
 /// start, start + step, … as long as they lie before stop: (n). Error for a step of 0, or for dtypes that are not i64,
-/// f32 or f64. The numbers must be whole for i64.
+/// f32 or f64. The numbers must be whole and at most 2^53 for i64.
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::i64);
 /// 1 at the index of each row, otherwise 0: indices (…) i64 -> (…, classes). Error for an index outside 0 … classes-1.
 Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype = DType::f32);

@@ -138,6 +138,23 @@ def test_arrangements():
     np.testing.assert_array_equal(ops.one_hot(np.array([1, 0]), 3).numpy(), np.eye(3)[[1, 0]])
 
 
+def test_adafactor_beside_pytorch():
+    torch = pytest.importorskip("torch")
+    if not hasattr(torch.optim, "Adafactor"):
+        pytest.skip("this PyTorch has no Adafactor")
+    ours, theirs = weft.Parameter(X), torch.tensor(X, requires_grad=True)
+    a = optim.Adafactor([("w", ours)], lr=0.05, weight_decay=0.1, clip=0)
+    b = torch.optim.Adafactor([theirs], lr=0.05, weight_decay=0.1)
+    for _ in range(5):
+        with weft.Tape() as tape:
+            tape.backward((ours * Y).sin().sum(), a)
+        a.step()
+        b.zero_grad()
+        (theirs * torch.tensor(Y)).sin().sum().backward()
+        b.step()
+    np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_convolutions_beside_pytorch():
     torch = pytest.importorskip("torch")
     x = np.random.default_rng(4).normal(size=(2, 6, 11)).astype(np.float32)
@@ -241,10 +258,11 @@ class Small(nn.Module):
 TOKENS = np.random.default_rng(2).integers(0, 7, (5, 6))
 
 
-@pytest.mark.parametrize("make", [optim.AdamW, optim.Adam, optim.SGD, optim.Lion, optim.Muon])
+@pytest.mark.parametrize("make", [optim.AdamW, optim.Adam, optim.SGD, optim.Lion, optim.Muon, optim.Adafactor])
 def test_a_model_learns(make):
     model = Small()
-    optimizer = make(model, lr=3e-3 if make is not optim.SGD else 0.05)
+    rate = {optim.SGD: 0.05, optim.Adafactor: 0.03}.get(make, 3e-3)
+    optimizer = make(model, lr=rate)
     losses = []
     for _ in range(150):
         with weft.Tape() as tape:
@@ -253,7 +271,7 @@ def test_a_model_learns(make):
         losses.append(loss.item())
         assert optimizer.step() > 0
     assert losses[-1] < 0.7 * losses[0] and optimizer.steps == 150
-    assert optimizer.lr == pytest.approx(3e-3 if make is not optim.SGD else 0.05)
+    assert optimizer.lr == rate
 
 
 def test_parameters_and_state(tmp_path):

@@ -15,7 +15,7 @@ from typing import Any, Union
 
 from . import _weft
 
-__all__ = ["Adam", "AdamW", "Lion", "Muon", "Optimizer", "SGD", "schedule"]
+__all__ = ["Adafactor", "Adam", "AdamW", "Lion", "Muon", "Optimizer", "SGD", "schedule"]
 
 
 class Optimizer(_weft.Optimizer):
@@ -30,7 +30,7 @@ class Optimizer(_weft.Optimizer):
     def __init__(self, parameters: Any, name: str = "adamw", lr: float = 1e-3, *,
                  weight_decay: Union[float, None] = None, clip: float = 1.0, **own: float) -> None:
         named = parameters.named_parameters() if hasattr(parameters, "named_parameters") else list(parameters)
-        super().__init__(named, name, lr, own, weight_decay, clip)
+        super().__init__(named, name, lr, {key.replace("_", "-"): value for key, value in own.items()}, weight_decay, clip)
 
 
 class AdamW(Optimizer):
@@ -66,6 +66,13 @@ class Muon(Optimizer):
 
     def __init__(self, parameters: Any, lr: float = 1e-3, **options: Any) -> None:
         super().__init__(parameters, "muon", lr, **options)
+
+
+class Adafactor(Optimizer):
+    """Adafactor (arXiv 1804.04235), with half of AdamW's memory. Options: those of `weft train --help`, with _ for -."""
+
+    def __init__(self, parameters: Any, lr: float = 1e-2, **options: Any) -> None:
+        super().__init__(parameters, "adafactor", lr, **options)
 
 
 def schedule(name: str = "cosine", *, peak: float, warmup: int = 100, steps: int = 2000,
