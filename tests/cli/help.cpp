@@ -86,7 +86,8 @@ TEST_CASE("help pages: required and excluded options, ranges and defaults are be
   CHECK(contains(entry(lion, "--optimizer"), "adamw, adam, sgd, lion, muon, adafactor"));
   CHECK(contains(entry(lion, "--beta1"), "lion 0.9)"));
   CHECK(contains(entry(lion, "--weight-decay"), "lion 1, muon 0.1, adafactor 0)"));
-  CHECK(contains(entry(lion, "--lr"), "2e-3 for a text, 1e-3 for rows; times 0.1 for lion; times 20 for adafactor; factor 1 for noam)"));
+  CHECK(contains(entry(lion, "--lr"),
+                 "2e-3 for a text, 1e-3 for rows; times 0.1 for lion; times 20 for adafactor; factor 1 for noam)"));
   CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps between"));
   CHECK(contains(entry(page, "--resume"), "--resume FOLDER Go on"));
   CHECK_FALSE(contains(page, "\n\n\n"));
