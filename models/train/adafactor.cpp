@@ -58,7 +58,7 @@ void update_parameter(Tensor p, const Tensor& gradient, const Tensor& state, con
   raw::copy(add(scale(p, 1 - decay), scale(u, -rate)), p);
 }
 
-void update_range(ParameterRange& range, const UpdateStep& step) {
+void update_parameters(ParameterRange& range, const UpdateStep& step) {
   const NoGrad unrecorded;
   for (const ParameterSet::Entry& entry : range.entries) {
     if (entry.numel == 0) continue;
@@ -79,7 +79,7 @@ OptimizerKind adafactor() {
                "least root mean square of a parameter, which multiplies its learning rate"}};
   kind.rate = 20;
   kind.states = 1;
-  kind.update = update_range;
+  kind.update = update_parameters;
   return kind;
 }
 

@@ -13,6 +13,11 @@ namespace weft::detail {
 // idle at the end. Smaller: more overhead per task. bench: weft-bench --benchmark_filter='add|gate|softmax|c2c|adamw'
 inline constexpr std::int64_t task_elements = 1 << 14;
 
+// Error for an undefined tensor.
+inline void check_defined(const char* op, const Tensor& x) {
+  if (!x.defined()) fail(op, "the tensor is undefined");
+}
+
 // Returns x itself if it has this dtype, else a converted copy.
 inline Tensor as_dtype(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;

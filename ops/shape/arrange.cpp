@@ -13,10 +13,6 @@ using namespace detail;
 
 namespace {
 
-void check_defined(const char* op, const Tensor& x) {
-  if (!x.defined()) fail(op, "the tensor is undefined");
-}
-
 // The part of x inside the triangle; `is_inside(i, j)` for row i and column j.
 template <class F>
 Tensor triangle(const char* op, const Tensor& x, F is_inside) {

@@ -12,10 +12,6 @@ using namespace detail;
 
 namespace {
 
-void check_defined(const char* op, const Tensor& x) {
-  if (!x.defined()) fail(op, "the tensor is undefined");
-}
-
 // An op whose backward needs only shapes.
 struct LayoutOp : Op {
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
