@@ -19,6 +19,7 @@ std::int64_t steps_of(const FitOptions& o, std::int64_t rows) {
   if (o.steps) return *o.steps;
   if (o.batch < 1) throw Error("[fit] expected a batch of at least 1 row, got " + std::to_string(o.batch));
   const auto epoch = static_cast<double>((rows + o.batch - 1) / o.batch);
+  if (o.epochs && !(*o.epochs > 0)) throw Error("[fit] expected epochs above 0, got " + std::to_string(*o.epochs));
   if (o.epochs) return std::max<std::int64_t>(1, std::llround(std::clamp(*o.epochs * epoch, 1.0, 1e15)));
   const double lowest = std::min(1000.0, 100 * epoch), highest = std::max(20000.0, epoch);
   return std::llround(std::max(std::min(5 * epoch, highest), lowest));

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "weft/ops.h"
 
@@ -21,7 +22,9 @@ constexpr int iterations = 5;
 // The rows of an embedding or a head belong to symbols, and most of an embedding's gradients are 0. Muon's authors
 // leave both to AdamW.
 bool is_table(const std::string& name) {
-  return name.rfind("embedding.", 0) == 0 || name.rfind("head.", 0) == 0 || name.find(".embedding.") != name.npos;
+  for (const std::string part : {"embedding.", "embeddings.", "head.", "classifier."})
+    if (name.rfind(part, 0) == 0 || name.find("." + part) != name.npos) return true;
+  return false;
 }
 
 // About U Vᵀ of x = U S Vᵀ, with singular values between 0.7 and 1.2: Newton and Schulz's iteration with a polynomial

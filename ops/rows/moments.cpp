@@ -1,4 +1,5 @@
 // norm, var, logsumexp, and pools: made of sums, maxima and pointwise operations.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -62,7 +63,7 @@ Tensor var(const Tensor& x, const std::vector<std::int64_t>& dims, std::int64_t 
     check_floating("var", x);
     const Tensor squares = sum(square(sub(x, mean(x, dims, true))), dims, keepdim);
     const double n = static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(1, squares.numel()));
-    return squares / (n - static_cast<double>(correction));
+    return squares / std::max(0.0, n - static_cast<double>(correction));
   });
 }
 

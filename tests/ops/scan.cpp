@@ -222,6 +222,7 @@ TEST_CASE("scans of bf16 compute in f32") {
   CHECK(slice(cumsum(ones, 0), 0, 299, 300).item() == 300);
   CHECK(var(Tensor::from<float>({1, 2, 3}, {3})).item() == 1);
   CHECK(std::isnan(var(Tensor::zeros({1})).item()));
+  CHECK(var(Tensor::from<float>({1, 3}, {2}), {}, 3).item() == std::numeric_limits<double>::infinity());
 }
 
 TEST_CASE("scans, norms, pools and convolutions: errors") {

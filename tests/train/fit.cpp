@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <functional>
+
 #include "temporary_folder.h"
 #include "weft/checkpoint.h"
 #include "weft/split.h"
@@ -93,6 +96,12 @@ TEST_CASE("fit: what is refused") {
   CHECK_THROWS_AS(refused([](FitOptions& o) { o.balance = "none of these"; }), Error);
   CHECK_THROWS_AS(refused([](FitOptions& o) { o.precision = "f16"; }), Error);
   CHECK_THROWS_AS(refused([](FitOptions& o) { o.schedule = "steep"; }), Error);
+  for (const double epochs : {0.0, -3.0, std::nan("")})
+    CHECK_THROWS_WITH_AS(refused([&](FitOptions& o) {
+                           o.steps = {};
+                           o.epochs = epochs;
+                         }),
+                         doctest::Contains("expected epochs above 0"), Error);
   CHECK_THROWS_WITH_AS(refused([](FitOptions& o) {
                          o.steps = {};
                          o.batch = 0;

@@ -155,6 +155,8 @@ TEST_CASE("muon: vectors, embeddings and heads change by AdamW; a matrix of zero
     return NamedParameters{{"embedding.weight", Parameter(random_numbers({4, 3}, 1))},
                            {"head.weight", Parameter(random_numbers({2, 3}, 2))},
                            {"encoder.embedding.weight", Parameter(random_numbers({2, 2}, 3))},
+                           {"encoder.embeddings.word.weight", Parameter(random_numbers({3, 2}, 5))},
+                           {"classifier.weight", Parameter(random_numbers({2, 2}, 6))},
                            {"norm.weight", Parameter(random_numbers({3}, 4))},
                            {"empty", Parameter(Tensor::zeros({0, 3}, DType::f64))}};
   };

@@ -7,6 +7,7 @@
 #include <weft/parameter.h>
 #include <weft/random.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -55,16 +56,18 @@ constexpr NamedBinary binary[] = {{"add", add},
                                   {"complex", complex},
                                   {"circulant_product", circulant_product}};
 
-bool is_number(nb::handle x) { return PyFloat_Check(x.ptr()) || PyLong_Check(x.ptr()); }
-
 // An operand that may be a number, which then has the dtype of the other one.
 Tensor operand_like(nb::handle x, const Tensor& other) {
-  return is_number(x) ? Tensor::scalar(nb::cast<double>(x), other.dtype()) : operand(x);
+  const auto number = number_of(x);
+  if (!number) return operand(x);
+  if (other.dtype() == DType::i64 && std::trunc(*number) != *number)
+    throw nb::value_error(("expected a whole number beside a tensor of i64, got " + std::to_string(*number)).c_str());
+  return Tensor::scalar(*number, other.dtype());
 }
 
 // Both operands, of which one may be a number.
 std::pair<Tensor, Tensor> operands(nb::handle a, nb::handle b) {
-  if (is_number(a)) {
+  if (number_of(a)) {
     const Tensor y = operand(b);
     return {operand_like(a, y), y};
   }
@@ -76,7 +79,10 @@ std::pair<Tensor, Tensor> operands(nb::handle a, nb::handle b) {
 std::vector<int64_t> axes_of(nb::handle axis) {
   if (axis.is_none()) return {};
   if (PyIndex_Check(axis.ptr())) return {nb::cast<int64_t>(axis)};
-  return nb::cast<std::vector<int64_t>>(axis);
+  std::vector<int64_t> axes;
+  if (!nb::try_cast(axis, axes) || axes.empty())
+    throw nb::type_error("axis: expected None, a whole number, or a tuple of at least one");
+  return axes;
 }
 
 Reduction reduction_of(const std::string& name) {

@@ -40,10 +40,15 @@ struct OptimizerLoop {
   int64_t steps = 0;
 
   double step(std::optional<double> rate) {
-    const double norm = optimizer.step(steps + 1, rate.value_or(lr));
-    ++steps;
-    optimizer.parameters().zero_gradients();
-    return norm;
+    try {
+      const double norm = optimizer.step(steps + 1, rate.value_or(lr));
+      ++steps;
+      optimizer.parameters().zero_gradients();
+      return norm;
+    } catch (const Error&) {
+      optimizer.parameters().zero_gradients();  // so that a gradient that isn't finite doesn't stay
+      throw;
+    }
   }
 };
 
@@ -101,6 +106,7 @@ void backward(TapeScope& scope, const Tensor& result, OptimizerLoop& loop) {
 
 Tensor gradient_of(const Gradients& gradients, nb::handle x) {
   if (nb::isinstance<Parameter>(x)) return gradients.of(nb::cast<const Parameter&>(x));
+  if (!nb::isinstance<Tensor>(x)) throw nb::type_error("expected a Tensor or a Parameter that is a leaf of the tape");
   return gradients.of(nb::cast<const Tensor&>(x));
 }
 
@@ -153,6 +159,9 @@ Each tape is used once and on one thread.)")
           "lr"_a = nb::none(),
           "Changes the parameters by their gradients, with this learning rate or that of the optimizer, and clears the "
           "gradients. Returns the norm of the gradients before clipping.")
+      .def(
+          "zero_gradients", [](OptimizerLoop& loop) { loop.optimizer.parameters().zero_gradients(); },
+          "Clears the gradients, as each step does.")
       .def("__repr__", [](const OptimizerLoop& loop) { return "<weft.optim " + loop.optimizer.description() + ">"; });
   module.def(
       "learning_rate",

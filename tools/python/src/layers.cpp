@@ -33,7 +33,11 @@ nb::class_<Layer> layer(nb::module_& module, const char* name) {
   return nb::class_<Layer>(module, name).def("named_parameters", [](const Layer& l) { return parameters_of(l); });
 }
 
-const Random* pointer(nb::handle random) { return random.is_none() ? nullptr : nb::cast<const Random*>(random); }
+const Random* pointer(nb::handle random) {
+  if (random.is_none()) return nullptr;
+  if (!nb::isinstance<Random>(random)) throw nb::type_error("random: expected a weft.Random or None");
+  return nb::cast<const Random*>(random);
+}
 
 // f on a sequence in the layout (n, b, d). Transposing is free between two of these layers: the result of the first is
 // then stored as (n, b, d), and transposed twice.

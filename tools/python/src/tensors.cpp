@@ -24,27 +24,38 @@ namespace weft::python {
 using namespace nb::literals;
 using std::int64_t;
 
+namespace {
+
+Tensor copy_of(const Tensor& x) {
+  Tensor own = Tensor::empty(x.shape(), x.dtype());
+  raw::copy(x, own);
+  return own;
+}
+
+}  // namespace
+
 Tensor operand(nb::handle x) {
   if (nb::isinstance<Tensor>(x)) return nb::cast<Tensor>(x);
   if (nb::isinstance<Parameter>(x)) return nb::cast<Parameter&>(x);
   const Tensor borrowed =
       tensor_of("operand", x, {DType::f32, DType::f64, DType::i64, DType::bf16, DType::c64, DType::c128, DType::i8});
   // A copy, because the program may write to its array before the backward pass reads it.
-  Tensor own = Tensor::empty(borrowed.shape(), borrowed.dtype());
-  raw::copy(borrowed, own);
-  return own;
+  return copy_of(borrowed);
 }
 
-namespace {
-
-// The value of a number: a float, an int, or one of numpy's numbers.
 std::optional<double> number_of(nb::handle x) {
-  if (PyFloat_Check(x.ptr()) || PyLong_Check(x.ptr())) return nb::cast<double>(x);
+  if (PyFloat_Check(x.ptr()) || PyLong_Check(x.ptr())) {
+    const double number = PyFloat_AsDouble(x.ptr());
+    if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();  // an int that is too large
+    return number;
+  }
   if (nb::isinstance<Tensor>(x) || nb::isinstance<Parameter>(x)) return std::nullopt;
   if (nb::hasattr(x, "ndim") && nb::hasattr(x, "__float__") && nb::cast<int64_t>(x.attr("ndim")) == 0)
     return nb::cast<double>(nb::float_(x));
   return std::nullopt;
 }
+
+namespace {
 
 // Whether an operator takes x as its second operand. If not, Python asks x's own type.
 bool is_operand(nb::handle x) {
@@ -133,7 +144,7 @@ class Index {
     Py_ssize_t start = 0, stop = 0, step = 0;
     if (PySlice_Unpack(key.ptr(), &start, &stop, &step) != 0) throw nb::python_error();
     const int64_t count = PySlice_AdjustIndices(size, &start, &stop, step);
-    const int64_t last = start + (count - 1) * step;
+    const int64_t last = count > 0 ? start + (count - 1) * step : start;
     if (count == 0) result_ = slice(result_, axis_, 0, 0);
     else if (step > 0) result_ = slice(result_, axis_, start, last + 1, step);
     else result_ = flip(slice(result_, axis_, last, start + 1, -step), axis_);
@@ -176,15 +187,27 @@ void add_members(Class& type) {
       "The elements as a numpy array that can't be written. bf16 becomes float32.");
   type.def(
       "__array__",
-      [](nb::handle x, nb::object dtype, nb::object) {
+      [](nb::handle x, nb::object dtype, nb::object copy) {
         nb::object array = numpy_of(value_of(x));
-        return dtype.is_none() ? array : nb::object(array.attr("astype")(dtype));
+        if (!dtype.is_none()) return nb::object(array.attr("astype")(dtype));
+        return copy.is(nb::bool_(true)) ? nb::object(array.attr("copy")()) : array;
       },
       "dtype"_a = nb::none(), "copy"_a = nb::none());
   type.attr("__array_ufunc__") = nb::none();  // numpy's operators then leave the work to ours
   type.def(
-      "item", [](nb::handle x) { return value_of(x).item(); }, "The value of a tensor with one element.");
+      "item",
+      [](nb::handle x) -> nb::object {
+        const Tensor& value = value_of(x);
+        if (value.dtype() == DType::i64 && value.numel() == 1) return nb::int_(value.to_vector<int64_t>()[0]);
+        return nb::float_(value.item());
+      },
+      "The value of a tensor with one element.");
   type.def("__float__", [](nb::handle x) { return value_of(x).item(); });
+  type.def("__bool__", [](nb::handle x) {
+    if (value_of(x).numel() != 1)
+      throw nb::type_error(("a tensor of shape " + to_string(value_of(x).shape()) + " has no truth value").c_str());
+    return value_of(x).item() != 0;
+  });
   type.def("__len__", [](nb::handle x) {
     if (value_of(x).rank() == 0) throw nb::type_error("a tensor of shape () has no length");
     return value_of(x).size(0);
@@ -212,6 +235,24 @@ void add_members(Class& type) {
   add_operator(type, "__le__", less_equal, less_equal);
   add_operator(type, "__gt__", greater, greater);
   add_operator(type, "__ge__", greater_equal, greater_equal);
+  type.def(
+      "__rpow__",
+      [](nb::handle x, nb::handle base) -> nb::object {
+        const Tensor exponent = operand(x);
+        const auto number = number_of(base);
+        if (!number && !is_operand(base)) return nb::borrow(Py_NotImplemented);
+        const Tensor b = number ? Tensor::scalar(*number, exponent.dtype()) : operand(base);
+        return nb::cast(unlocked([&] { return pow(b, exponent); }));
+      },
+      nb::is_operator());
+  type.def(
+      "__rmatmul__",
+      [](nb::handle b, nb::handle a) -> nb::object {
+        if (!is_operand(a)) return nb::borrow(Py_NotImplemented);
+        const Tensor x = operand(a), y = operand(b);
+        return nb::cast(unlocked([&] { return matmul(x, y); }));
+      },
+      nb::is_operator());
   type.def("__neg__", [](nb::handle x) { return neg(operand(x)); });
   type.def(
       "__matmul__",
@@ -236,7 +277,7 @@ void add_tensors(nb::module_& module) {
   nb::class_<Parameter> parameter(module, "Parameter");
   parameter.def(
       "__init__",
-      [](Parameter* self, nb::handle x, bool trainable) { new (self) Parameter(operand(x).detach(), trainable); },
+      [](Parameter* self, nb::handle x, bool trainable) { new (self) Parameter(copy_of(operand(x)), trainable); },
       "array"_a, "trainable"_a = true);
   parameter.def("__repr__", [](const Parameter& p) { return "weft.Parameter(" + text_of(p.value()) + ")"; });
   parameter.def_prop_rw("trainable", &Parameter::trainable, &Parameter::set_trainable);

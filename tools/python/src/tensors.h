@@ -3,10 +3,16 @@
 #include <nanobind/nanobind.h>
 #include <weft/tensor.h>
 
+#include <optional>
+
 namespace weft::python {
 
 // An argument as a tensor: a Tensor; a Parameter, which is then a leaf of the recording tape; or a copy of any array.
 Tensor operand(nanobind::handle x);
+
+// The value of a number: a float, an int, or one of numpy's numbers; none for anything else. OverflowError for an int
+// that is too large.
+std::optional<double> number_of(nanobind::handle x);
 
 // Calls f(), which is long, without the interpreter's lock.
 template <class F>

@@ -28,6 +28,33 @@ def test_making_tensors():
         weft.tensor(X).numpy()[0, 0] = 1
 
 
+def test_lists_keep_their_precision():
+    assert weft.tensor([0.1], dtype="f64").item() == 0.1 and weft.tensor([1e300], "f64").item() == 1e300
+    assert weft.tensor([2**53 + 1]).item() == 2**53 + 1
+    assert [weft.tensor([1, 2], dtype).dtype for dtype in ("i8", "c64", "f64")] == ["i8", "c64", "f64"]
+    with pytest.raises(OverflowError):
+        weft.tensor(np.array([2**64 - 1], np.uint64))
+    with pytest.raises(TypeError, match="expected numbers"):
+        weft.tensor(["a"])
+    with pytest.raises(OverflowError):
+        weft.tensor(X) + 10**400
+
+
+def test_copies():
+    z = weft.tensor(X)
+    a, b = weft.Parameter(z), weft.Parameter(z)
+    before, tensor = np.array(a), weft.tensor(a)
+    a.assign(Y)
+    for kept in (z, b, before, tensor):
+        np.testing.assert_array_equal(np.asarray(kept), X)
+
+
+def test_truth_values():
+    assert weft.tensor([1.0]) < weft.tensor([2.0]) and not weft.tensor(0.0) and not weft.tensor([1.0]) > 2
+    with pytest.raises(TypeError, match=r"shape \(3, 4\) has no truth value"):
+        bool(weft.tensor(X))
+
+
 def test_numpy_arrays_outlive_their_tensors():
     array = weft.tensor(X).numpy()
     gc.collect()
@@ -70,6 +97,12 @@ def test_operators():
                       (ops.not_equal(a, 0), X != 0)]:
         np.testing.assert_array_equal(got.numpy().astype(bool), want)
     np.testing.assert_array_equal(ops.where(a > 0, a, 0).numpy(), np.where(X > 0, X, 0))
+    np.testing.assert_allclose((Y @ a[0]).numpy(), Y @ X[0], rtol=1e-5)
+    np.testing.assert_allclose((2 ** a).numpy(), 2 ** X, rtol=1e-5)
+    with pytest.raises(TypeError, match="axis: expected"):
+        a.sum(axis=())
+    with pytest.raises(ValueError, match="whole number"):
+        ops.equal(weft.tensor([1, 2]), 1.5)
     for wrong in ("text", None, [1, 2]):
         with pytest.raises(TypeError):
             a + wrong
@@ -289,7 +322,12 @@ def test_parameters_and_state(tmp_path):
     other.save(tmp_path / "model.safetensors")
     model.load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(other(TOKENS).numpy(), model(TOKENS).numpy())
-    state = model.state()
+    state, wanted = model.state(), model.state()
+    state["embedding.weight"] = state["embedding.weight"] + 1
+    state["shift"] = state["shift"].astype(np.float64)
+    with pytest.raises(weft.Error, match="shift: expected dtype f32, got f64"):
+        model.load_state(state)
+    np.testing.assert_array_equal(model.state()["embedding.weight"], wanted["embedding.weight"])
     state["shift"] = np.zeros(3, np.float32)
     with pytest.raises(weft.Error, match=r"shift: expected shape \(7,\), got \(3,\)"):
         model.load_state(state)
@@ -326,6 +364,26 @@ def test_layers_keep_the_layout():
 def test_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_an_optimizer_goes_on_after_a_gradient_that_is_not_finite():
+    w = weft.Parameter(X)
+    optimizer = optim.SGD([("w", w)], lr=0.1)
+    for factor, works in ((np.inf, False), (1.0, True)):
+        with weft.Tape() as tape:
+            tape.backward((w * factor).sum(), optimizer)
+        if works:
+            optimizer.step()
+        else:
+            with pytest.raises(weft.Error, match="not finite"):
+                optimizer.step()
+    assert (w.numpy() != X).all()
+    with weft.Tape() as tape:
+        gradients = tape.gradients(w.sum())
+    with pytest.raises(TypeError, match="a leaf"):
+        gradients[X]
+    with pytest.raises(TypeError, match="expected a weft.Random"):
+        nn.GmlpBlock(8, 16, 6)(np.zeros((1, 6, 8), np.float32), random=3)
 
 
 def test_schedules():

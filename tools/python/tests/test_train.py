@@ -148,6 +148,22 @@ def test_ctrl_c(tmp_path):
     assert weft.load(tmp_path / "stopped").task == "classifier"
 
 
+def test_types_of_labels():
+    assert train(TEXTS, [0] + [0.5] * 59, steps=1).model.task == "regression"
+    assert train(TEXTS, list(np.arange(60, dtype=np.float32)), steps=1).model.task == "regression"
+    assert train(TEXTS, list(np.arange(60) % 2), steps=1).model.labels == ["0", "1"]
+    assert train(TEXTS, [{"b", "a"}, {"c"}] * 30, steps=1).model.labels == ["a", "b", "c"]
+    with pytest.raises(TypeError, match="validation: expected a share or a pair"):
+        train(TEXTS, COLORS, validation=None)
+
+
+def test_a_model_doesnt_change_with_its_folder(tmp_path):
+    first = train(TEXTS, COLORS, out=tmp_path / "run", steps=1).model
+    train(TEXTS, ["p", "q"] * 30, out=tmp_path / "run", steps=1, overwrite=True)
+    first.save(tmp_path / "copy")
+    assert weft.load(tmp_path / "copy").labels == ["green", "red", "yellow"]
+
+
 def test_progress(capsys):
     train(TEXTS, COLORS, steps=10, progress=True)
     shown = capsys.readouterr().err
@@ -162,8 +178,10 @@ def test_progress(capsys):
     (np.full((3, 2), np.nan), [0, 1, 0], ValueError, "row 0 has a NaN"),
     (np.zeros(3), [0, 1, 0], ValueError, r"expected numbers \(rows, n\) or .* got shape \(3,\)"),
     (np.zeros((3, 2), complex), [0, 1, 0], ValueError, "expected real numbers"),
-    (TEXTS[:2], [1.5, float("nan")], ValueError, "labels: expected finite numbers, got nan"),
+    (TEXTS[:2], [1.5, float("nan")], ValueError, "expected a label for each row, got nan"),
     (["one text", "one text"], ["a", "b"], weft.Error, "at least two"),
+    (TEXTS[:2], ["a", None], ValueError, "expected a label for each row, got None"),
+    (TEXTS[:2], [["a|b"], ["c"]], ValueError, "names without '|', got 'a|b'"),
 ])
 def test_refused(data, labels, error, message):
     with pytest.raises(error, match=message):
@@ -188,5 +206,8 @@ def test_other_tasks_say_what_they_can():
     model = train(x, ["a", "b", "a", "b"], arch="gmlp", length=None, steps=2).model
     with pytest.raises(weft.Error, match="expected a model that reads texts"):
         model.embed(["red apple"])
+    with pytest.raises(TypeError, match="the model reads numbers"):
+        model.classify("abcdefghijkl")
+    assert model.probabilities(np.zeros((0, 3))).shape == (0, 2)
     with pytest.raises(ValueError, match=r"expected numbers \(rows, n, channels\) that end in \(1,\), got \(2, 3, 2\)"):
         model.probabilities(np.zeros((2, 3, 2), np.float32))

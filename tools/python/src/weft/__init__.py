@@ -171,7 +171,7 @@ class Model:
         """Probabilities (rows, labels); the bits don't depend on the other rows. Only for classifiers."""
         if is_numbers(rows):
             return self._loaded.probabilities_of_numbers(numbers_for(self._loaded, rows))
-        return self._loaded.probabilities(_texts(rows))
+        return self._loaded.probabilities(self._texts(rows))
 
     def predict(self, rows: Rows, threshold: float = 0.5) -> Any:
         """What a model of another task than a classifier predicts.
@@ -180,13 +180,18 @@ class Model:
         that probability; tagging: for each row a list of (word, tag)
         """
         if self.task == "multilabel":
-            found = self._loaded.several_labels(_texts(rows), threshold)
+            found = self._loaded.several_labels(self._texts(rows), threshold)
             return [[Prediction(label, probability) for label, probability in row] for row in found]
         if self.task == "tagging":
-            return self._loaded.tags(_texts(rows))
+            return self._loaded.tags(self._texts(rows))
         if is_numbers(rows):
             return self._loaded.numbers_of_numbers(numbers_for(self._loaded, rows))
-        return self._loaded.numbers(_texts(rows))
+        return self._loaded.numbers(self._texts(rows))
+
+    def _texts(self, rows: Any) -> list[str]:
+        if self._loaded.channels > 0:
+            raise TypeError("rows: expected an array of numbers, because the model reads numbers")
+        return _texts(rows)
 
     def embed(self, texts: Rows) -> npt.NDArray[np.float32]:
         """Vectors of texts (texts, dimensions), each of Euclidean norm 1. Models of the task retrieval are trained for
@@ -274,6 +279,26 @@ def _integers(tokens: ArrayLike) -> npt.NDArray[np.int64]:
     return ids.astype(np.int64, copy=False)
 
 
+_TYPES = {"f32": np.float32, "f64": np.float64, "bf16": np.float32, "i64": np.int64, "i8": np.int8, "c64": np.complex64,
+          "c128": np.complex128}
+
+
+def _numbers(values: Any, dtype: Union[str, None]) -> npt.NDArray[Any]:
+    """The values as an array whose type a tensor has: the one that is asked for, or the nearest."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"tensor: expected numbers, got {array.dtype}")
+    if dtype in _TYPES:
+        return array.astype(_TYPES[dtype])
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise OverflowError(f"tensor: expected integers below 2^63, got {array.max()}")
+    if array.dtype.kind in "iub" and array.dtype not in (np.int64, np.int8):
+        return array.astype(np.int64)
+    if array.dtype == np.float16 or (array.dtype == np.float64 and not hasattr(values, "dtype")):
+        return array.astype(np.float32)
+    return array
+
+
 def tensor(values: Any, dtype: Union[str, None] = None) -> Tensor:
     """A tensor with a copy of these values.
 
@@ -282,17 +307,11 @@ def tensor(values: Any, dtype: Union[str, None] = None) -> Tensor:
     dtype: "f32", "f64", "bf16", "i64", "i8", "c64" or "c128"
     """
     if isinstance(values, (Tensor, Parameter)):
+        made = Tensor(np.array(values.numpy())) if values.dtype != "bf16" else Tensor(values)
+    elif hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
         made = Tensor(values)
     else:
-        array = np.asarray(values) if not hasattr(values, "__dlpack__") else values
-        kind = getattr(getattr(array, "dtype", None), "kind", "")
-        if kind in "iub" and dtype in ("f32", "f64", "bf16"):
-            array = array.astype(np.float32 if dtype != "f64" else np.float64)
-        elif kind in "iub" and array.dtype not in (np.int64, np.int8):
-            array = array.astype(np.int64)
-        elif kind == "f" and (array.dtype == np.float16 or array is not values):
-            array = array.astype(np.float32)
-        made = Tensor(array)
+        made = Tensor(_numbers(values, dtype))
     return ops.cast(made, dtype) if dtype is not None and dtype != made.dtype else made
 
 

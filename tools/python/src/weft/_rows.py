@@ -54,7 +54,7 @@ def numbers_of(data: Any) -> npt.NDArray[Any]:
 
 def flat(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same numbers (rows, n), as the C++ module takes them: float32, or the bytes of pictures as int8."""
-    rows = numbers.reshape(len(numbers), -1)
+    rows = numbers.reshape(len(numbers), math.prod(numbers.shape[1:]))
     return rows.view(np.int8) if rows.dtype == np.uint8 else rows
 
 
@@ -78,6 +78,18 @@ def listed(name: str, values: Any) -> list[Any]:
     return values.tolist() if hasattr(values, "tolist") else list(values)
 
 
+def _plain(label: Any) -> Any:
+    """A label without numpy's types."""
+    if isinstance(label, (list, tuple, np.ndarray)):
+        return [_plain(part) for part in label]
+    if isinstance(label, (set, frozenset)):
+        return sorted(_plain(part) for part in label)
+    label = label.item() if isinstance(label, np.generic) else label
+    if label is None or (isinstance(label, float) and math.isnan(label)):
+        raise ValueError(f"labels: expected a label for each row, got {label!r}")
+    return label
+
+
 def _number(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"labels: expected finite numbers, got {value!r}")
@@ -85,33 +97,33 @@ def _number(value: Any) -> str:
 
 
 def task_of(labels: Sequence[Any]) -> str:
-    """The task that labels of this type stand for."""
-    first = labels[0] if labels else ""
-    if isinstance(first, float):
+    """The task that labels of these types stand for: floats anywhere make a regression, lists of others several labels."""
+    several = any(isinstance(label, list) for label in labels)
+    parts = [part for label in labels for part in (label if isinstance(label, list) else [label])]
+    if any(isinstance(part, float) for part in parts):
         return "regression"
-    if isinstance(first, (list, tuple, set, frozenset)):
-        return "regression" if first and all(isinstance(value, float) for value in first) else "multilabel"
-    return "classifier"
+    return "multilabel" if several else "classifier"
 
 
 def label_text(task: str, label: Any) -> str:
     """A label as the library reads it."""
     if task == "regression":
-        several = label if isinstance(label, (list, tuple)) else [label]
-        return " ".join(_number(value) for value in several)
-    if task == "multilabel":
-        if isinstance(label, str) or not isinstance(label, Iterable):
-            raise TypeError(f"labels: expected a list of labels for each row, got {label!r}")
-        return "|".join(str(name) for name in label) or "|"
-    if task == "tagging" and not isinstance(label, str):
-        return " ".join(str(tag) for tag in label)
-    return str(label)
+        return " ".join(_number(value) for value in (label if isinstance(label, list) else [label]))
+    separator = {"multilabel": "|", "tagging": " "}.get(task)
+    if separator is None or (task == "tagging" and isinstance(label, str)):
+        return str(label)
+    if not isinstance(label, list):
+        raise TypeError(f"labels: expected a list of labels for each row, got {label!r}")
+    names = [str(name) for name in label]
+    if wrong := [name for name in names if separator in name or not name]:
+        raise ValueError(f"labels: expected names without {separator!r}, got {wrong[0]!r}")
+    return separator.join(names) or separator
 
 
 def rows_of(data: Any, labels: Any, task: Union[str, None],
             names: Union[list[str], None] = None) -> tuple[Any, str, list[str]]:
     """The rows, their task, and the names of their labels. names: the labels that are known; None: those that occur."""
-    given = listed("labels", labels)
+    given = [_plain(label) for label in listed("labels", labels)]
     task = task or task_of(given)
     texts = [label_text(task, label) for label in given]
     if names is None:

@@ -92,7 +92,9 @@ def train(data: Any, labels: Any, *, arch: str = "tnn", task: Union[str, None] =
     """
     rows, task, names = rows_of(data, labels, task)
     held = None
-    if isinstance(validation, tuple):
+    if not isinstance(validation, (float, int)):
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise TypeError(f"validation: expected a share or a pair (data, labels), got {validation!r}")
         held = rows_of(*validation, task, names if task == "classifier" else None)[0]
     settings = _weft.Settings()
     if held is None:
@@ -127,11 +129,10 @@ def train(data: Any, labels: Any, *, arch: str = "tnn", task: Union[str, None] =
         others = "".join(f", {name} {value:.4g}" for name, value in measured.items() if name not in ("step", "loss"))
         display.show(f"step {measured['step']}: validation loss {measured['loss']:.4f}{others}", "\n")
 
-    from . import _from_bytes, load
+    from . import _from_bytes
     with tempfile.TemporaryDirectory(prefix="weft-") as temporary:
         settings.folder = os.fspath(out) if out is not None else os.path.join(temporary, "run")
         _weft.train(rows, held, settings, stepped, evaluated, callback is not None)
-        if out is not None:
-            return Run(load(settings.folder, copy=True), metrics, settings.folder)
         with open(os.path.join(settings.folder, "best", "model.safetensors"), "rb") as file:
-            return Run(_from_bytes(file.read(), None), metrics, None)
+            model = _from_bytes(file.read(), None)
+    return Run(model, metrics, settings.folder if out is not None else None)

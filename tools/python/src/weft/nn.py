@@ -122,7 +122,7 @@ class Module:
         return {name: np.array(parameter.numpy()) for name, parameter in self.named_parameters()}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Sets all parameters to these arrays. If names or shapes differ, it raises an Error and changes nothing."""
+        """Sets all parameters to these arrays. If names, shapes or dtypes differ, it raises an Error and changes nothing."""
         own = dict(self.named_parameters())
         if own.keys() != state.keys():
             missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
@@ -130,9 +130,12 @@ class Module:
         for name, parameter in own.items():
             if tuple(state[name].shape) != parameter.shape:
                 raise _weft.Error(f"[nn] {name}: expected shape {parameter.shape}, got {tuple(state[name].shape)}")
+        values = {name: _weft.Tensor(state[name]) for name in own}
         for name, parameter in own.items():
-            value = state[name]
-            parameter.assign(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value)
+            if values[name].dtype != parameter.dtype:
+                raise _weft.Error(f"[nn] {name}: expected dtype {parameter.dtype}, got {values[name].dtype}")
+        for name, parameter in own.items():
+            parameter.assign(values[name])
 
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes the parameters to a safetensors file."""
