@@ -168,19 +168,34 @@ void add_reductions(nb::module_& m) {
   for (const AlongAxis& op : {AlongAxis{"max", max}, AlongAxis{"min", min}, AlongAxis{"argmax", argmax},
                               AlongAxis{"argmin", argmin}, AlongAxis{"logsumexp", logsumexp}})
     m.def(
-        op.name, [f = op.function](nb::handle x, int64_t axis, bool keepdims) { return f(operand(x), axis, keepdims); },
+        op.name,
+        [f = op.function](nb::handle x, int64_t axis, bool keepdims) {
+          const Tensor a = operand(x);
+          return unlocked([&] { return f(a, axis, keepdims); });
+        },
         "x"_a, "axis"_a, "keepdims"_a = false);
   m.def(
       "topk",
       [](nb::handle x, int64_t k, int64_t axis, bool largest) {
-        TopK found = topk(operand(x), k, axis, largest);
+        const Tensor a = operand(x);
+        TopK found = unlocked([&] { return topk(a, k, axis, largest); });
         return std::make_pair(std::move(found.values), std::move(found.indices));
       },
       "x"_a, "k"_a, "axis"_a = -1, "largest"_a = true);
   m.def(
-      "cumsum", [](nb::handle x, int64_t axis) { return cumsum(operand(x), axis); }, "x"_a, "axis"_a);
+      "cumsum",
+      [](nb::handle x, int64_t axis) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return cumsum(a, axis); });
+      },
+      "x"_a, "axis"_a);
   m.def(
-      "cumprod", [](nb::handle x, int64_t axis) { return cumprod(operand(x), axis); }, "x"_a, "axis"_a);
+      "cumprod",
+      [](nb::handle x, int64_t axis) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return cumprod(a, axis); });
+      },
+      "x"_a, "axis"_a);
   m.def(
       "norm",
       [](nb::handle x, double p, nb::handle axis, bool keepdims) {
@@ -194,17 +209,25 @@ void add_reductions(nb::module_& m) {
       },
       "x"_a, "axis"_a = nb::none(), "correction"_a = 1, "keepdims"_a = false);
   m.def(
-      "max_pool1d", [](nb::handle x, int64_t kernel, int64_t stride) { return max_pool1d(operand(x), kernel, stride); },
+      "max_pool1d",
+      [](nb::handle x, int64_t kernel, int64_t stride) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return max_pool1d(a, kernel, stride); });
+      },
       "x"_a, "kernel"_a, "stride"_a = 0);
   m.def(
       "mean_pool1d",
-      [](nb::handle x, int64_t kernel, int64_t stride) { return mean_pool1d(operand(x), kernel, stride); }, "x"_a,
-      "kernel"_a, "stride"_a = 0);
+      [](nb::handle x, int64_t kernel, int64_t stride) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return mean_pool1d(a, kernel, stride); });
+      },
+      "x"_a, "kernel"_a, "stride"_a = 0);
   m.def(
       "conv1d",
       [](nb::handle x, nb::handle weight, nb::handle bias, int64_t stride, int64_t padding, int64_t dilation,
          int64_t groups, bool causal) {
-        return conv1d(operand(x), operand(weight), optional_operand(bias), {stride, padding, dilation, groups, causal});
+        const Tensor a = operand(x), w = operand(weight), b = optional_operand(bias);
+        return unlocked([&] { return conv1d(a, w, b, {stride, padding, dilation, groups, causal}); });
       },
       "x"_a, "weight"_a, "bias"_a = nb::none(), "stride"_a = 1, "padding"_a = 0, "dilation"_a = 1, "groups"_a = 1,
       "causal"_a = false);
@@ -266,19 +289,40 @@ void add_functions(nb::module_& m) {
       "chunks"_a, "axis"_a = 0);
 
   m.def(
-      "sum", [](nb::handle x, nb::handle axis, bool keepdims) { return sum(operand(x), axes_of(axis), keepdims); },
+      "sum",
+      [](nb::handle x, nb::handle axis, bool keepdims) {
+        const Tensor a = operand(x);
+        const std::vector<int64_t> axes = axes_of(axis);
+        return unlocked([&] { return sum(a, axes, keepdims); });
+      },
       "x"_a, "axis"_a = nb::none(), "keepdims"_a = false);
   m.def(
-      "mean", [](nb::handle x, nb::handle axis, bool keepdims) { return mean(operand(x), axes_of(axis), keepdims); },
+      "mean",
+      [](nb::handle x, nb::handle axis, bool keepdims) {
+        const Tensor a = operand(x);
+        const std::vector<int64_t> axes = axes_of(axis);
+        return unlocked([&] { return mean(a, axes, keepdims); });
+      },
       "x"_a, "axis"_a = nb::none(), "keepdims"_a = false);
   m.def(
-      "softmax", [](nb::handle x, int64_t axis) { return softmax(operand(x), axis); }, "x"_a, "axis"_a = -1);
+      "softmax",
+      [](nb::handle x, int64_t axis) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return softmax(a, axis); });
+      },
+      "x"_a, "axis"_a = -1);
   m.def(
-      "log_softmax", [](nb::handle x, int64_t axis) { return log_softmax(operand(x), axis); }, "x"_a, "axis"_a = -1);
+      "log_softmax",
+      [](nb::handle x, int64_t axis) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return log_softmax(a, axis); });
+      },
+      "x"_a, "axis"_a = -1);
   m.def(
       "layer_norm",
       [](nb::handle x, nb::handle weight, nb::handle bias, double eps) {
-        return layer_norm(operand(x), 1, optional_operand(weight), optional_operand(bias), eps);
+        const Tensor a = operand(x), w = optional_operand(weight), b = optional_operand(bias);
+        return unlocked([&] { return layer_norm(a, 1, w, b, eps); });
       },
       "x"_a, "weight"_a = nb::none(), "bias"_a = nb::none(), "eps"_a = 1e-5);
   m.def(
@@ -286,7 +330,11 @@ void add_functions(nb::module_& m) {
       [](nb::handle x, nb::handle weight, double eps) { return rms_norm(operand(x), optional_operand(weight), eps); },
       "x"_a, "weight"_a = nb::none(), "eps"_a = 1e-8);
   m.def(
-      "embedding", [](nb::handle indices, nb::handle weight) { return embedding(operand(indices), operand(weight)); },
+      "embedding",
+      [](nb::handle indices, nb::handle weight) {
+        const Tensor i = operand(indices), w = operand(weight);
+        return unlocked([&] { return embedding(i, w); });
+      },
       "indices"_a, "weight"_a);
   m.def(
       "linear",
@@ -315,7 +363,8 @@ void add_functions(nb::module_& m) {
   m.def(
       "cross_entropy",
       [](nb::handle logits, nb::handle target, int64_t ignore_index) {
-        return cross_entropy(operand(logits), operand(target), ignore_index);
+        const Tensor a = operand(logits), b = operand(target);
+        return unlocked([&] { return cross_entropy(a, b, ignore_index); });
       },
       "logits"_a, "target"_a, "ignore_index"_a = -100);
   m.def(
@@ -350,14 +399,33 @@ void add_functions(nb::module_& m) {
       "x"_a, "target"_a, "reduction"_a = "mean", "log_target"_a = false);
 
   m.def(
-      "rfft", [](nb::handle x, int64_t axis) { return rfft(operand(x), axis); }, "x"_a, "axis"_a = -1);
+      "rfft",
+      [](nb::handle x, int64_t axis) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return rfft(a, axis); });
+      },
+      "x"_a, "axis"_a = -1);
   m.def(
-      "irfft", [](nb::handle x, int64_t n, int64_t axis) { return irfft(operand(x), n, axis); }, "x"_a, "n"_a,
-      "axis"_a = -1);
+      "irfft",
+      [](nb::handle x, int64_t n, int64_t axis) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return irfft(a, n, axis); });
+      },
+      "x"_a, "n"_a, "axis"_a = -1);
   m.def(
-      "fft", [](nb::handle x, int64_t axis) { return fft(operand(x), axis); }, "x"_a, "axis"_a = -1);
+      "fft",
+      [](nb::handle x, int64_t axis) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return fft(a, axis); });
+      },
+      "x"_a, "axis"_a = -1);
   m.def(
-      "ifft", [](nb::handle x, int64_t axis) { return ifft(operand(x), axis); }, "x"_a, "axis"_a = -1);
+      "ifft",
+      [](nb::handle x, int64_t axis) {
+        const Tensor a = operand(x);
+        return unlocked([&] { return ifft(a, axis); });
+      },
+      "x"_a, "axis"_a = -1);
   m.def(
       "tensor_fourier_mix",
       [](nb::handle x, int64_t sequence_axis, int64_t hidden_axis) {
