@@ -49,7 +49,7 @@ void make_gmlp(const StepSizes& s, StepModel& model) {
   const auto blocks =
       stack<GmlpBlock>(s, model, [&](const Init& own) { return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own); });
   run_through(s, model, blocks, {s.seq_len, s.batch, s.d_model},
-              [](const GmlpBlock& block, const Tensor& x) { return block(x, SpatialMask::causal()); });
+              [](const GmlpBlock& block, const Tensor& x) { return block.tokens_first(x, SpatialMask::causal()); });
 }
 
 // x (b, n, d)

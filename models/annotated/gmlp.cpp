@@ -167,9 +167,10 @@ STEP("The spatial gating unit") {
   const Weights w(weft::parameters_of(library));
   for (const bool causal : {true, false}) {
     print("%s, 7 tokens:", causal ? "causal" : "not causal");
-    expect_same_gradients([&](const Tensor& z) { return gating_unit(w, z, causal); },
-                          [&](const Tensor& z) { return library(z, mask(causal)); },
-                          random({7, 3, 10}, 4), w.all());
+    expect_same_gradients(
+        [&](const Tensor& z) { return gating_unit(w, z, causal); },
+        [&](const Tensor& z) { return library.tokens_first(z, mask(causal)); },
+        random({7, 3, 10}, 4), w.all());
   }
 }
 
@@ -218,9 +219,10 @@ STEP("The block") {
   const Weights w(weft::parameters_of(library));
   for (const bool causal : {true, false}) {
     print("%s:", causal ? "causal" : "not causal");
-    expect_same_gradients([&](const Tensor& x) { return block(w, x, causal); },
-                          [&](const Tensor& x) { return library(x, mask(causal)); },
-                          random({7, 3, 6}, 7), w.all());
+    expect_same_gradients(
+        [&](const Tensor& x) { return block(w, x, causal); },
+        [&](const Tensor& x) { return library.tokens_first(x, mask(causal)); },
+        random({7, 3, 6}, 7), w.all());
   }
 }
 

@@ -41,6 +41,26 @@ weft_status call(const char* function, F&& f) noexcept {
 
 [[noreturn]] inline void fail_argument(const std::string& message) { throw CallError(WEFT_INVALID_ARGUMENT, message); }
 
+// Checks the size that the caller's struct states. `init` names the macro that initializes it.
+template <class Options>
+void check_struct_size(const Options& options, const char* type, const char* init) {
+  if (options.struct_size < sizeof(Options))
+    fail_argument("options->struct_size is " + std::to_string(options.struct_size) + ", expected sizeof(" + type +
+                  "), " + std::to_string(sizeof(Options)) + ": make them by " + init);
+}
+
+// Calls the caller's callback. One in C++ may throw, which ends the call with a status of its own.
+template <class F>
+auto from_callback(F f) {
+  try {
+    return f();
+  } catch (const std::exception& error) {
+    throw CallError(WEFT_CALLBACK_FAILED, std::string("the callback threw: ") + error.what());
+  } catch (...) {
+    throw CallError(WEFT_CALLBACK_FAILED, "the callback threw an exception of an unknown type");
+  }
+}
+
 inline void check_given(const void* pointer, const char* name) {
   if (pointer == nullptr) fail_argument(std::string(name) + " is NULL");
 }

@@ -43,9 +43,7 @@ std::size_t logits_of(const weft_model& handle, std::int64_t rows, std::int64_t 
 LoadOptions options_of(const weft_load_options* given) {
   LoadOptions options = Purpose::inference;
   if (given == nullptr) return options;
-  if (given->struct_size < sizeof(weft_load_options))
-    fail_argument("options->struct_size is " + std::to_string(given->struct_size) +
-                  ", expected sizeof(weft_load_options), " + std::to_string(sizeof(weft_load_options)));
+  check_struct_size(*given, "weft_load_options", "WEFT_LOAD_OPTIONS_INIT");
   options.copy = given->copy != 0;
   return options;
 }

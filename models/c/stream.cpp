@@ -11,10 +11,7 @@ namespace {
 GenerateOptions options_of(const weft_generate_options* given) {
   GenerateOptions options;
   if (given == nullptr) return options;
-  if (given->struct_size < sizeof(weft_generate_options))
-    fail_argument("options->struct_size is " + std::to_string(given->struct_size) +
-                  ", expected sizeof(weft_generate_options), " + std::to_string(sizeof(weft_generate_options)) +
-                  ": make them by WEFT_GENERATE_OPTIONS_INIT");
+  check_struct_size(*given, "weft_generate_options", "WEFT_GENERATE_OPTIONS_INIT");
   options.tokens = given->tokens;
   options.temperature = given->temperature;
   options.top_k = given->top_k;
@@ -26,17 +23,6 @@ GenerateOptions options_of(const weft_generate_options* given) {
     options.stop.emplace_back(given->stop[i]);
   }
   return options;
-}
-
-// Returns whether to continue.
-bool give_text(weft_text_callback callback, void* user, const std::string& text) {
-  try {
-    return callback(user, text.c_str(), text.size()) == 0;
-  } catch (const std::exception& error) {
-    throw CallError(WEFT_CALLBACK_FAILED, std::string("the callback threw: ") + error.what());
-  } catch (...) {
-    throw CallError(WEFT_CALLBACK_FAILED, "the callback threw an exception of an unknown type");
-  }
 }
 
 }  // namespace
@@ -90,7 +76,7 @@ weft_status weft_generate(const weft_model* model, const char* prompt, const wef
     if (callback == nullptr) fail_argument("callback is NULL");
     generate(model->model(), *model->saved->tokenizer, prompt, options_of(options), [&](const std::string& text) {
       ++symbols;
-      return give_text(callback, user, text);
+      return from_callback([&] { return callback(user, text.c_str(), text.size()) == 0; });
     });
   });
   if (count != nullptr) *count = symbols;

@@ -1,6 +1,4 @@
 // Training from C (weft/weft_c.h).
-#include <unordered_map>
-
 #include "c/call.h"
 #include "weft/fit.h"
 #include "weft/run_folder.h"
@@ -11,13 +9,8 @@ using namespace weft::detail;
 
 namespace {
 
-void check_size(const weft_train_options& given) {
-  if (given.struct_size < sizeof(weft_train_options))
-    fail_argument("options->struct_size is " + std::to_string(given.struct_size) +
-                  ", expected sizeof(weft_train_options), " + std::to_string(sizeof(weft_train_options)));
-}
-
 FitOptions fit_options(const weft_train_options& given) {
+  check_struct_size(given, "weft_train_options", "WEFT_TRAIN_OPTIONS_INIT");
   check_given(given.arch, "options->arch");
   check_given(given.task, "options->task");
   if (given.length < 0 || given.batch < 1 || given.steps < 0)
@@ -37,31 +30,14 @@ FitOptions fit_options(const weft_train_options& given) {
   return options;
 }
 
-LabelledTexts rows_of(const char* const* texts, const char* const* labels, std::size_t rows) {
-  check_list(texts, rows, "texts");
-  check_list(labels, rows, "labels");
-  LabelledTexts all;
-  std::unordered_map<std::string, std::int64_t> index;
-  for (std::size_t i = 0; i < rows; ++i) {
-    if (texts[i] == nullptr || labels[i] == nullptr)
-      fail_argument((texts[i] == nullptr ? "texts[" : "labels[") + std::to_string(i) + "] is NULL");
-    const auto [label, is_new] = index.emplace(labels[i], std::ssize(all.names));
-    if (is_new) all.names.push_back(label->first);
-    all.texts.emplace_back(texts[i]);
-    all.labels.push_back(label->second);
+std::vector<std::string> strings_of(const char* const* list, std::size_t size, const char* name) {
+  check_list(list, size, name);
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (list[i] == nullptr) fail_argument(std::string(name) + "[" + std::to_string(i) + "] is NULL");
+    all.emplace_back(list[i]);
   }
   return all;
-}
-
-// Whether the run continues.
-bool give_progress(const weft_train_options& options, const Progress& progress) {
-  try {
-    return options.progress(options.user, progress.step, progress.steps, progress.loss) == 0;
-  } catch (const std::exception& error) {
-    throw CallError(WEFT_CALLBACK_FAILED, std::string("the callback threw: ") + error.what());
-  } catch (...) {
-    throw CallError(WEFT_CALLBACK_FAILED, "the callback threw an exception of an unknown type");
-  }
 }
 
 }  // namespace
@@ -72,16 +48,21 @@ weft_status weft_train(const char* const* texts, const char* const* labels, std:
     check_given(folder, "folder");
     const weft_train_options usual = WEFT_TRAIN_OPTIONS_INIT;
     const weft_train_options& given = options != nullptr ? *options : usual;
-    check_size(given);
     const FitOptions fit_as = fit_options(given);
-    LabelledTexts training = rows_of(texts, labels, rows);
+    LabelledOptions labelled;
+    labelled.labels_are_texts = fit_as.task == Task::retrieval;
+    LabelledTexts training =
+        labelled_rows(strings_of(texts, rows, "texts"), strings_of(labels, rows, "labels"), labelled);
     if (const std::string saved = given.overwrite != 0 ? "" : saved_run(folder); !saved.empty())
       throw Error("[train] \"" + saved + "\" already exists (options->overwrite replaces it)");
     LabelledTexts held = hold_out(training, given.validation, given.seed);
     RunOptions run;
     run.folder = folder;
     run.eval_every = 0;
-    if (given.progress != nullptr) run.progress = [&](const Progress& p) { return give_progress(given, p); };
+    if (given.progress != nullptr)
+      run.progress = [&](const Progress& p) {
+        return from_callback([&] { return given.progress(given.user, p.step, p.steps, p.loss) == 0; });
+      };
     (void)fit(std::move(training), std::move(held), fit_as, run);
   });
 }

@@ -45,16 +45,23 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
+// Adds a label to `all`. Returns why it can't be one, or nothing.
+std::string add_label(const std::string& label, bool labels_are_texts, LabelNumbers& labels, LabelledTexts& all) {
+  const std::string name = trimmed(labels_are_texts ? on_one_line(label) : label);
+  std::string refusal = labels.refusal(name);
+  if (refusal.empty()) all.labels.push_back(labels.of(name));
+  return refusal;
+}
+
 // Adds the next row to `all`; false at the end.
 bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fields, LabelNumbers& labels,
              bool labels_are_texts, LabelledTexts& all) {
   if (!rows.next(fields)) return false;
   check_fields(rows, fields, form);
-  const std::string& label = fields[*form.label];
-  const std::string name = trimmed(labels_are_texts ? on_one_line(label) : label), refusal = labels.refusal(name);
+  std::string text = text_of_row(fields, form);
+  const std::string refusal = add_label(fields[*form.label], labels_are_texts, labels, all);
   if (!refusal.empty()) rows.fail(refusal);
-  all.texts.push_back(text_of_row(fields, form));
-  all.labels.push_back(labels.of(name));
+  all.texts.push_back(std::move(text));
   return true;
 }
 
@@ -218,6 +225,22 @@ LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, c
   }
   all.several = rows->several();
   return finished(std::move(all), where, labels);
+} catch (const std::bad_alloc&) {
+  fail_out_of_memory("rows");
+}
+
+LabelledTexts labelled_rows(std::vector<std::string> texts, const std::vector<std::string>& labels,
+                            const LabelledOptions& options) try {
+  if (labels.size() != texts.size())
+    throw Error("[rows] expected a label for each of " + std::to_string(texts.size()) + " rows, got " +
+                std::to_string(labels.size()));
+  LabelNumbers numbers(options.labels);
+  LabelledTexts all;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (const std::string refusal = add_label(labels[i], options.labels_are_texts, numbers, all); !refusal.empty())
+      throw Error("[rows] row " + std::to_string(i + 1) + ": " + refusal);
+  all.texts = std::move(texts);
+  return finished(std::move(all), "[rows] the data", numbers);
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("rows");
 }

@@ -67,9 +67,10 @@ Tensor Gmlp::embed(const ModelInput& input) const {
 // x = embed(input);  x = block(x) for each block; (n, b, d_model).
 Tensor Gmlp::encode(const ModelInput& input, const Random* dropout) const {
   const SpatialMask mask = task_kind(task_).causal ? SpatialMask::causal() : SpatialMask();
-  return through_layers(
-      blocks_, embed(input), dropout, 0, recomputes(),
-      [mask](const GmlpBlock& block, const Tensor& in, const Random* random) { return block(in, mask, random); });
+  return through_layers(blocks_, embed(input), dropout, 0, recomputes(),
+                        [mask](const GmlpBlock& block, const Tensor& in, const Random* random) {
+                          return block.tokens_first(in, mask, random);
+                        });
 }
 
 // W norm(x) + b, or E norm(x) if the head is tied.

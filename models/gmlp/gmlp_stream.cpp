@@ -45,8 +45,8 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
       const std::int64_t last = std::min(first + texts_at_once, texts());
       Tensor x = model_.embed(transpose(slice(tokens, 0, first, last), 0, 1), length_);  // (1, b, d_model)
       for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
-        x = model_.blocks_[block](x, {}, nullptr,
-                                  [&](const Tensor& z1, const Tensor& v) { return gate_last(z1, v, block, first); });
+        x = model_.blocks_[block].tokens_first(
+            x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) { return gate_last(z1, v, block, first); });
       logits.push_back(reshape(model_.head(x), {last - first, model_.outputs_}));
     }
     Tensor all = concat(logits, 0);
@@ -96,7 +96,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     const std::int64_t n = std::ssize(text.window);
     Tensor x = model_.embed(Tensor::from(text.window, {n, 1}), 0);  // (n, 1, d_model)
     for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
-      x = model_.blocks_[block](x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) {
+      x = model_.blocks_[block].tokens_first(x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) {
         const SpatialGatingUnit& unit = model_.blocks_[block].sgu;
         text.past[block].put(0, reshape(v, {n, v.size(2)}));
         return spatial_gate(z1, v, slice(slice(unit.weight, 0, 0, n), 1, 0, n), slice(unit.bias, 0, 0, n), true);

@@ -2,6 +2,15 @@
 #include "weft/gmlp.h"
 
 namespace weft {
+namespace {
+
+// Swaps the axes of batch and tokens: a view.
+Tensor swapped(const char* where, const Tensor& x) {
+  if (x.rank() != 3) throw Error(std::string(where) + " expected a sequence (b, n, d), got " + to_string(x.shape()));
+  return transpose(x, 0, 1);
+}
+
+}  // namespace
 
 SpatialGatingUnit::SpatialGatingUnit(std::int64_t d_z, std::int64_t length, const Init& init)
     : norm(d_z / 2, init), seq_len(length) {
@@ -12,11 +21,15 @@ SpatialGatingUnit::SpatialGatingUnit(std::int64_t d_z, std::int64_t length, cons
   bias = init.full({seq_len}, 1);
 }
 
+Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask) const {
+  return transpose(tokens_first(swapped("[SpatialGatingUnit]", z), mask), 0, 1);
+}
+
 // y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n]
-Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask, const SpatialMix& mix) const {
+Tensor SpatialGatingUnit::tokens_first(const Tensor& z, const SpatialMask& mask, const SpatialMix& mix) const {
   if (z.rank() != 3 || z.size(0) > seq_len)
-    throw Error("[SpatialGatingUnit] expected z (n, b, d_z) with n <= " + std::to_string(seq_len) + ", got " +
-                to_string(z.shape()));
+    throw Error("[SpatialGatingUnit] expected sequences of at most " + std::to_string(seq_len) +
+                " tokens, got (n, b, d_z) = " + to_string(z.shape()));
   if (mix && (mask.tensor.defined() || mask.is_causal))
     throw Error("[SpatialGatingUnit] expected either a mask or a mix, because a mix replaces weight, mask and bias");
   const std::int64_t n = z.size(0);
@@ -39,11 +52,15 @@ GmlpBlock::GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_
       proj2(d_ffn / 2, d_model, init.child(3)),
       dropout(p) {}
 
+Tensor GmlpBlock::operator()(const Tensor& x, const SpatialMask& mask, const Random* random) const {
+  return transpose(tokens_first(swapped("[GmlpBlock]", x), mask, random), 0, 1);
+}
+
 // y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask)))
-Tensor GmlpBlock::operator()(const Tensor& x, const SpatialMask& mask, const Random* random,
-                             const SpatialMix& mix) const {
-  const Tensor z = proj1(norm(x), Activation::gelu);  // (n, b, d_ffn)
-  const Tensor gated = sgu(z, mask, mix);             // (n, b, d_ffn/2)
+Tensor GmlpBlock::tokens_first(const Tensor& x, const SpatialMask& mask, const Random* random,
+                               const SpatialMix& mix) const {
+  const Tensor z = proj1(norm(x), Activation::gelu);    // (n, b, d_ffn)
+  const Tensor gated = sgu.tokens_first(z, mask, mix);  // (n, b, d_ffn/2)
   if (!random || dropout.p == 0) return proj2(gated, Epilogue::adding(x));
   return add(x, dropout(proj2(gated), random));
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "train/not_finite.h"
+
 namespace weft {
 
 namespace {
@@ -24,7 +26,7 @@ void check(const RateRange& range) {
 double loss_of(Trainer& trainer) {
   try {
     return trainer.step();
-  } catch (const Error&) {
+  } catch (const detail::NotFinite&) {
     if (trainer.steps_done() < least_steps) throw;
     return std::nan("");  // the rate is too high
   }

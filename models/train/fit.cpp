@@ -12,23 +12,35 @@
 
 namespace weft {
 
+double UsualSteps::of(double epoch) const noexcept {
+  const double highest = whole_epoch ? std::max(most, epoch) : most, lowest = std::min(least, most_epochs * epoch);
+  return std::max(std::min(epochs * epoch, highest), lowest);
+}
+
 namespace {
 
-// The same rule as that of `weft train` (tools/train/train_steps.cpp).
-std::int64_t steps_of(const FitOptions& o, std::int64_t rows) {
+// Steps for `size` rows or tokens, of which a batch has `batch`.
+std::int64_t steps_of(const FitOptions& o, std::int64_t size, std::int64_t batch, const UsualSteps& usual) {
   if (o.steps) return *o.steps;
-  if (o.batch < 1) throw Error("[fit] expected a batch of at least 1 row, got " + std::to_string(o.batch));
-  const auto epoch = static_cast<double>((rows + o.batch - 1) / o.batch);
+  if (batch < 1) throw Error("[fit] expected a batch of at least 1 row, got " + std::to_string(o.batch));
   if (o.epochs && !(*o.epochs > 0)) throw Error("[fit] expected epochs above 0, got " + std::to_string(*o.epochs));
-  if (o.epochs) return std::max<std::int64_t>(1, std::llround(std::clamp(*o.epochs * epoch, 1.0, 1e15)));
-  const double lowest = std::min(1000.0, 100 * epoch), highest = std::max(20000.0, epoch);
-  return std::llround(std::max(std::min(5 * epoch, highest), lowest));
+  const auto epoch = static_cast<double>((size + batch - 1) / batch);
+  const double steps = o.epochs ? *o.epochs * epoch : usual.of(epoch);
+  return std::llround(std::clamp(steps, 1.0, 1e15));
 }
 
 struct Prepared {
   std::unique_ptr<Model> model;
   std::unique_ptr<Data> data;
 };
+
+ModelSpec spec_of(const FitOptions& o) {
+  ModelSpec spec;
+  spec.arch = o.arch;
+  spec.task = o.task;
+  spec.config = o.config;
+  return spec;
+}
 
 std::unique_ptr<Model> new_model(const FitOptions& o, const ModelSpec& spec) {
   auto model = make_model(spec, {Random(o.seed).split(0), DType::f32});
@@ -71,21 +83,20 @@ void use_each(const std::vector<std::string>& texts, const std::function<void(st
   }
 }
 
-std::shared_ptr<const Tokenizer> tokenizer_of(const FitOptions& o, const LabelledTexts& training) {
-  const Texts texts = [&](const auto& use) {
-    use_each(training.texts, use);
-    if (o.task == Task::retrieval) use_each(training.names, use);
-  };
+std::shared_ptr<const Tokenizer> tokenizer_of(const FitOptions& o, const Texts& texts, const char* usual) {
   TokenizerOptions options;
   options.task = o.task;
   options.size = o.vocabulary_size;
   options.min_count = o.min_count;
-  const std::string usual = o.task == Task::tagging ? "whitespace" : "words";
   return learn_tokenizer(o.tokenizer.empty() ? usual : o.tokenizer, texts, options);
 }
 
 Prepared of_texts(const FitOptions& o, ModelSpec spec, const LabelledTexts& training, const LabelledTexts& validation) {
-  const auto tokenizer = tokenizer_of(o, training);
+  const Texts texts = [&](const auto& use) {
+    use_each(training.texts, use);
+    if (o.task == Task::retrieval) use_each(training.names, use);
+  };
+  const auto tokenizer = tokenizer_of(o, texts, o.task == Task::tagging ? "whitespace" : "words");
   const bool has_targets = o.task != Task::classifier && o.task != Task::retrieval;
   const TargetKind kind = has_targets ? find_targets(o.task, training) : TargetKind{o.task, training.names};
   spec.vocabulary = tokenizer->size();
@@ -93,7 +104,7 @@ Prepared of_texts(const FitOptions& o, ModelSpec spec, const LabelledTexts& trai
   spec.output = kind.output;
   Prepared made;
   made.model = new_model(o, spec);
-  const std::int64_t length = length_of(o, *made.model, 64);
+  const std::int64_t length = length_of(o, *made.model, FitOptions::usual_length);
   if (o.task == Task::classifier)
     made.data = std::make_unique<ClassifierData>(training, validation, tokenizer, length, o.batch, Padding::full, 0,
                                                  learning_of(o));
@@ -103,12 +114,25 @@ Prepared of_texts(const FitOptions& o, ModelSpec spec, const LabelledTexts& trai
   return made;
 }
 
-TrainOptions train_options(const FitOptions& o, std::int64_t rows) {
+// Throws an Error for options that have no effect on such data.
+void check_effects(const FitOptions& o, RowContent content) {
+  const auto refuse = [&](const char* option, const char* kind) {
+    throw Error(std::string("[fit] ") + option + " is for " + kind + ", but the data are " + row_content_name(content));
+  };
+  if (content != RowContent::pictures && (o.patch != 0 || o.augmentation.shift != 0 || o.augmentation.flips))
+    refuse(o.patch != 0 ? "patch" : o.augmentation.shift != 0 ? "shift" : "flips", "pictures");
+  if (content != RowContent::texts && !o.tokenizer.empty()) refuse("a tokenizer", "texts");
+  const bool has_classes = o.task == Task::classifier || o.task == Task::multilabel || o.task == Task::tagging;
+  if (o.balance != FitOptions().balance && !has_classes)
+    throw Error(std::string("[fit] the task ") + task_name(o.task) + " has no classes to balance");
+}
+
+TrainOptions train_options(const FitOptions& o, std::int64_t steps) {
   TrainOptions options;
   options.schedule.kind = schedule_from_name(o.schedule);
   options.schedule.peak = o.lr;
   options.schedule.warmup = o.warmup;
-  options.schedule.steps = steps_of(o, rows);
+  options.schedule.steps = steps;
   options.optimizer = o.optimizer;
   options.label_smoothing = o.label_smoothing;
   options.ema = o.ema;
@@ -116,23 +140,60 @@ TrainOptions train_options(const FitOptions& o, std::int64_t rows) {
   return options;
 }
 
+RunResult train(const Prepared& made, const TrainOptions& options, RunOptions run) {
+  if (run.eval_every == 0) run.eval_every = std::clamp<std::int64_t>(options.schedule.steps / 10, 1, 500);
+  return Trainer(*made.model, *made.data, options).run(run);
+}
+
 }  // namespace
 
 RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions& options, RunOptions run) {
+  check_effects(options, training.content());
   if (task_source(options.task) != Source::rows || options.task == Task::forecast)
     throw Error(std::string("[fit] expected a task on rows: classifier, regression, multilabel, tagging or retrieval, "
                             "got ") +
                 task_name(options.task));
-  ModelSpec spec;
-  spec.arch = options.arch;
-  spec.task = options.task;
-  spec.config = options.config;
-  const TrainOptions train = train_options(options, std::ssize(training.texts));
+  const TrainOptions train_with =
+      train_options(options, steps_of(options, std::ssize(training.texts), options.batch, {}));
+  const ModelSpec spec = spec_of(options);
   const Prepared made = training.content() != RowContent::texts
                             ? of_numbers(options, spec, std::move(training), std::move(validation))
                             : of_texts(options, spec, training, validation);
-  if (run.eval_every == 0) run.eval_every = std::clamp<std::int64_t>(train.schedule.steps / 10, 1, 500);
-  return Trainer(*made.model, *made.data, train).run(run);
+  return train(made, train_with, std::move(run));
+}
+
+RunResult fit(const std::string& text, const TextSplit& split, const FitOptions& options, RunOptions run) {
+  check_effects(options, RowContent::texts);
+  if (task_source(options.task) != Source::text)
+    throw Error(std::string("[fit] expected a task on a text, causal-lm or masked-lm, got ") + task_name(options.task));
+  const auto tokenizer = tokenizer_of(
+      options, [&](const auto& use) { use(text); }, "characters");
+  EncodedText encoded(text, *tokenizer);
+  ModelSpec spec = spec_of(options);
+  spec.vocabulary = tokenizer->size();
+  Prepared made;
+  made.model = new_model(options, spec);
+  const std::int64_t length = length_of(options, *made.model, FitOptions::usual_length),
+                     trained = encoded.size() * split.training / 100;
+  made.data = std::make_unique<TextData>(std::move(encoded), tokenizer, options.task, length, options.batch, split);
+  return train(made, train_options(options, steps_of(options, trained, options.batch * length, UsualSteps::of_text())),
+               std::move(run));
+}
+
+RunResult fit(const Series& series, const ForecastOptions& forecast, const TextSplit& split, const FitOptions& options,
+              RunOptions run) {
+  check_effects(options, RowContent::frames);
+  if (options.task != Task::forecast)
+    throw Error(std::string("[fit] expected the task forecast for a series, got ") + task_name(options.task));
+  ForecastOptions windows = forecast;
+  windows.length = options.length > 0 ? options.length : FitOptions::usual_length;
+  windows.batch = options.batch;
+  const std::int64_t trained = series.rows() * split.training / 100;
+  auto data = forecast_data(series, windows, split, forecast_row_options(series, windows, trained));
+  Prepared made;
+  made.model = new_model(options, data->spec(options.arch, options.config));
+  made.data = std::move(data);
+  return train(made, train_options(options, steps_of(options, trained, options.batch, {})), std::move(run));
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include "base/registry.h"
 #include "train/adafactor.h"
 #include "train/muon.h"
+#include "train/not_finite.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -236,7 +237,7 @@ void Optimizer::check_in_place(const Group& group) {
 double Optimizer::step(std::int64_t step, double learning_rate) {
   return guard_memory("optimizer", [&] {
     const double norm = l2_norm(set_.gradients());
-    if (!std::isfinite(norm)) throw Error("[optimizer] the gradient's norm is not finite");
+    if (!std::isfinite(norm)) throw NotFinite("[optimizer] the gradient's norm is not finite");
     UpdateStep now = options_of_steps_;
     now.step = step;
     now.grad_scale = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + 1e-6)) : 1;

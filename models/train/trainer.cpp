@@ -191,6 +191,8 @@ double Trainer::step_in_region() {
     const double rate = learning_rate_of(step);
     gradient_norm_ = optimizer_.step(step, rate);
     learning_rate_ = rate;
+  } catch (const NotFinite& error) {
+    throw NotFinite("[train] step " + std::to_string(step) + ": " + error.what());
   } catch (const Error& error) {
     throw Error("[train] step " + std::to_string(step) + ": " + error.what());
   }

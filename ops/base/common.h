@@ -6,12 +6,19 @@
 #include "simd/computed.h"
 #include "weft/context.h"
 #include "weft/custom_op.h"
+#include "weft/shape.h"
 
 namespace weft::detail {
 
 // Elements per task, for loops that memory bandwidth limits or that do little work per element. Larger: threads are
 // idle at the end. Smaller: more overhead per task. bench: weft-bench --benchmark_filter='add|gate|softmax|c2c|adamw'
 inline constexpr std::int64_t task_elements = 1 << 14;
+
+// f(x), which consists of several operations, with one rounding for a bf16 x: they compute in f32.
+template <class F>
+Tensor rounded_once(const Tensor& x, F f) {
+  return x.dtype() == DType::bf16 ? cast(f(cast(x, DType::f32)), DType::bf16) : f(x);
+}
 
 // Error for an undefined tensor.
 inline void check_defined(const char* op, const Tensor& x) {

@@ -1,4 +1,6 @@
 // conv1d: depth-wise as sums of products, otherwise as matrix products of the windows.
+#include <algorithm>
+
 #include "base/common.h"
 #include "weft/dense.h"
 #include "weft/detail/out_of_memory.h"
@@ -20,9 +22,12 @@ Sizes checked_sizes(const Tensor& x, const Tensor& weight, const Tensor& bias, c
   if (x.rank() != 3 || weight.rank() != 3)
     fail("conv1d", "expected x (b, channels, n) and a weight (out, channels/groups, k), got " + describe(x) + " and " +
                        describe(weight));
-  if (o.stride < 1 || o.dilation < 1 || o.groups < 1 || o.padding < 0 || (o.causal && o.padding != 0))
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (std::min({o.stride, o.dilation, o.groups}) < 1 || o.padding < 0 || (o.causal && o.padding != 0) ||
+      std::max({o.stride, o.dilation, o.groups, o.padding}) > most)
     fail("conv1d",
-         "expected stride, dilation and groups of at least 1, and a padding of at least 0, or of 0 if it is causal");
+         "expected stride, dilation and groups of at least 1, and a padding of at least 0, or of 0 if it is causal, "
+         "all at most 2^31");
   const std::int64_t channels = x.size(1), out = weight.size(0), kernel = weight.size(2);
   if (channels % o.groups != 0 || out % o.groups != 0 || weight.size(1) != channels / o.groups || kernel < 1)
     fail("conv1d", "expected a weight (out, " + std::to_string(channels / o.groups) + ", k) with out divisible by " +
@@ -72,6 +77,10 @@ Tensor by_products(const std::vector<Tensor>& elements, const Tensor& weight, co
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv1dOptions& options) {
   return guard_memory("conv1d", [&] {
     const Sizes s = checked_sizes(x, weight, bias, options);
+    if (x.dtype() == DType::bf16) {
+      const auto wide = [](const Tensor& part) { return part.defined() ? cast(part, DType::f32) : part; };
+      return cast(conv1d(wide(x), wide(weight), wide(bias), options), DType::bf16);
+    }
     const std::vector<Tensor> elements = window_elements(x, s, options);
     const bool is_depthwise = options.groups == s.channels && s.out == s.channels;
     const Tensor y = is_depthwise ? depthwise(elements, weight) : by_products(elements, weight, s, options.groups);

@@ -51,29 +51,34 @@ Tensor windows(const char* op, const Tensor& x, std::int64_t kernel, std::int64_
 Tensor norm(const Tensor& x, double p, const std::vector<std::int64_t>& dims, bool keepdim) {
   return guard_memory("norm", [&] {
     check_floating("norm", x);
-    if (p == 1) return sum(abs(x), dims, keepdim);
-    if (p == 2) return root(sum(square(x), dims, keepdim));
+    if (p != 1 && p != 2 && p != infinity) fail("norm", "expected p = 1, 2 or infinity, got " + std::to_string(p));
     if (p == infinity) return max_over(abs(x), dims, keepdim);
-    fail("norm", "expected p = 1, 2 or infinity, got " + std::to_string(p));
+    return rounded_once(x, [&](const Tensor& wide) {
+      return p == 1 ? sum(abs(wide), dims, keepdim) : root(sum(square(wide), dims, keepdim));
+    });
   });
 }
 
 Tensor var(const Tensor& x, const std::vector<std::int64_t>& dims, std::int64_t correction, bool keepdim) {
   return guard_memory("var", [&] {
     check_floating("var", x);
-    const Tensor squares = sum(square(sub(x, mean(x, dims, true))), dims, keepdim);
-    const double n = static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(1, squares.numel()));
-    return squares / std::max(0.0, n - static_cast<double>(correction));
+    return rounded_once(x, [&](const Tensor& wide) {
+      const Tensor squares = sum(square(sub(wide, mean(wide, dims, true))), dims, keepdim);
+      const double n = static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(1, squares.numel()));
+      return squares / std::max(0.0, n - static_cast<double>(correction));
+    });
   });
 }
 
 Tensor logsumexp(const Tensor& x, std::int64_t dim, bool keepdim) {
   return guard_memory("logsumexp", [&] {
     check_floating("logsumexp", x);
-    // An infinite maximum is not subtracted, because ∞ - ∞ is NaN.
-    const Tensor largest = max(x.detach(), dim, true), shift = where(equal(abs(largest), infinity), 0.0, largest);
-    const Tensor y = add(log(sum(exp(sub(x, shift)), {dim}, true)), shift);
-    return keepdim ? y : squeeze(y, dim);
+    return rounded_once(x, [&](const Tensor& wide) {
+      // An infinite maximum is not subtracted, because ∞ - ∞ is NaN.
+      const Tensor largest = max(wide.detach(), dim, true), shift = where(equal(abs(largest), infinity), 0.0, largest);
+      const Tensor y = add(log(sum(exp(sub(wide, shift)), {dim}, true)), shift);
+      return keepdim ? y : squeeze(y, dim);
+    });
   });
 }
 

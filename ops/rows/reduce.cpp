@@ -99,65 +99,73 @@ struct MeanOp : AxesOp {
   }
 };
 
-// y = max of x along dim. dx: dy at the first maximum, else 0. NaN is larger than all numbers.
-struct MaxOp : Op {
-  std::int64_t dim;
-  bool keepdim;
-  Tensor index;  // index of the maximum of each row, in row-major order of y
+// x with axis dim moved to the end; the other axes keep their order.
+Tensor rows_last(const Tensor& x, std::size_t dim) {
+  std::vector<std::int64_t> order;
+  for (std::size_t i = 0; i < x.shape().size(); ++i)
+    if (i != dim) order.push_back(static_cast<std::int64_t>(i));
+  order.push_back(static_cast<std::int64_t>(dim));
+  return permute(x, order);
+}
 
-  MaxOp(std::int64_t axis, bool keep) : dim(axis), keepdim(keep) {}
-  const char* name() const noexcept override { return "max"; }
-  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+// x's shape without axis dim, or with 1 for it. Error if there is nothing along the axis.
+Shape shape_of_largest(const char* op, const Tensor& x, std::int64_t dim, bool keepdim) {
+  check_floating(op, x);
+  const std::size_t d = checked_dim(op, dim, x.rank());
+  Shape out = x.shape();
+  if (out[d] == 0) fail(op, "there is no element along axis " + std::to_string(dim) + " of shape " + to_string(out));
+  out[d] = 1;
+  if (!keepdim) out.erase(out.begin() + static_cast<std::ptrdiff_t>(d));
+  return out;
+}
 
-  Shape shape(const Inputs& in) const override {
-    check_floating(name(), in[0]);
-    const std::size_t d = checked_dim(name(), dim, in[0].rank());
-    Shape out = in[0].shape();
-    if (out[d] == 0)
-      fail(name(), "there is no maximum along axis " + std::to_string(dim) + " of shape " + to_string(out));
-    out[d] = 1;
-    if (!keepdim) out.erase(out.begin() + static_cast<std::ptrdiff_t>(d));
-    return out;
-  }
+// The maximum of each line along a dim, and the position of the first: both have `shape`.
+struct Largest {
+  Tensor value, index;
 
-  Tensor forward(const Inputs& in, const Shape& shape) override {
-    const Tensor rows = raw::contiguous(rows_last(in[0]));
+  Largest(const char* op, const Tensor& x, std::int64_t dim, const Shape& shape)
+      : value(Tensor::empty(shape, x.dtype())), index(Tensor::empty(shape, DType::i64)) {
+    const Tensor rows = raw::contiguous(rows_last(x, checked_dim(op, dim, x.rank())));
     const std::int64_t n = rows.size(-1);
-    Tensor y = Tensor::empty(shape, rows.dtype());
-    Tensor place = Tensor::empty({y.numel()}, DType::i64);
-    with_floating(name(), rows.dtype(), [&](auto* type) {
+    with_floating(op, rows.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const auto kernel = kernels<ReduceKernels<T>>().max_rows;
-      T* to = y.mutable_data<T>();
-      auto* at = place.mutable_data<std::int64_t>();
-      Context::current().parallel_for(y.numel(), std::max<std::int64_t>(1, task_elements / n),
+      T* to = value.mutable_data<T>();
+      auto* at = index.mutable_data<std::int64_t>();
+      Context::current().parallel_for(value.numel(), std::max<std::int64_t>(1, task_elements / n),
                                       [&](std::int64_t begin, std::int64_t end) {
                                         kernel(rows.data<T>() + begin * n, to + begin, at + begin, end - begin, n);
                                       });
     });
-    if (recording) index = place;
-    return y;
+  }
+};
+
+// y = max of x along dim. dx: dy at the first maximum, else 0. NaN is larger than all numbers.
+struct MaxOp : Op {
+  std::int64_t dim;
+  bool keepdim;
+  Tensor index;  // of the maximum of each row, in row-major order of y
+
+  MaxOp(std::int64_t axis, bool keep) : dim(axis), keepdim(keep) {}
+  const char* name() const noexcept override { return "max"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  Shape shape(const Inputs& in) const override { return shape_of_largest(name(), in[0], dim, keepdim); }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    Largest largest(name(), in[0], dim, shape);
+    if (recording) index = largest.index;
+    return largest.value;
   }
 
   void backward(Backward& b) const override {
     const Tensor dy = raw::contiguous(b.gradient());
     Tensor dx = Tensor::zeros(b.input_shape(0), dy.dtype());
-    Tensor rows = rows_last(dx);
+    Tensor rows = rows_last(dx, checked_dim(name(), dim, dx.rank()));
     scatter(dy, rows);
     b.add(0, dx);
   }
 
  private:
-  // x with dim moved to the end; the other axes keep their order.
-  Tensor rows_last(const Tensor& x) const {
-    const std::size_t d = checked_dim(name(), dim, x.rank());
-    std::vector<std::int64_t> order;
-    for (std::size_t i = 0; i < x.shape().size(); ++i)
-      if (i != d) order.push_back(static_cast<std::int64_t>(i));
-    order.push_back(static_cast<std::int64_t>(d));
-    return permute(x, order);
-  }
-
   // rows[r, index[r]] = dy[r]
   void scatter(const Tensor& dy, Tensor& rows) const {
     const auto* at = index.data<std::int64_t>();
@@ -183,5 +191,24 @@ Tensor mean(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim
   return guard_memory("mean", [&] { return apply_op(MeanOp(dims, keepdim), x); });
 }
 Tensor max(const Tensor& x, std::int64_t dim, bool keepdim) { return apply_op(MaxOp(dim, keepdim), x); }
+Tensor min(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return guard_memory("min", [&] {
+    (void)shape_of_largest("min", x, dim, keepdim);
+    return neg(max(neg(x), dim, keepdim));
+  });
+}
+
+Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return guard_memory("argmax", [&] {
+    const Shape shape = shape_of_largest("argmax", x, dim, keepdim);
+    return Largest("argmax", x.detach(), dim, shape).index;
+  });
+}
+Tensor argmin(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return guard_memory("argmin", [&] {
+    const Shape shape = shape_of_largest("argmin", x, dim, keepdim);
+    return Largest("argmin", neg(x.detach()), dim, shape).index;
+  });
+}
 
 }  // namespace weft

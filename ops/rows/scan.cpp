@@ -43,10 +43,11 @@ Tensor own_copy(const Tensor& x) {
   return y;
 }
 
-// y_i = f(y_(i-1), x_i) along dim, in place.
+// y_i = f(y_(i-1), x_i) along dim, in x's dtype.
 template <class F>
-void scan(const char* op, Tensor& y, std::size_t dim, F f) {
-  const Lines lines(y.shape(), dim);
+Tensor scanned(const char* op, const Tensor& x, std::int64_t dim, F f) {
+  Tensor y = own_copy(x);
+  const Lines lines(y.shape(), checked_dim(op, dim, y.rank()));
   with_real(op, y.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     T* all = y.mutable_data<T>();
@@ -56,6 +57,7 @@ void scan(const char* op, Tensor& y, std::size_t dim, F f) {
         for (std::int64_t k = 0; k < count; ++k) before[lines.inner + k] = f(before[k], before[lines.inner + k]);
     });
   });
+  return as_dtype(y, x.dtype());
 }
 
 struct ScanOp : Op {
@@ -74,9 +76,7 @@ struct CumsumOp : ScanOp {
   const char* name() const noexcept override { return "cumsum"; }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
   Tensor forward(const Inputs& in, const Shape&) override {
-    Tensor y = own_copy(in[0]);
-    scan(name(), y, checked_dim(name(), dim, y.rank()), [](auto sum, auto x) { return sum + x; });
-    return as_dtype(y, in[0].dtype());
+    return scanned(name(), in[0], dim, [](auto sum, auto x) { return sum + x; });
   }
   void backward(Backward& b) const override { b.add(0, flip(cumsum(flip(b.gradient(), dim), dim), dim)); }
 };
@@ -87,15 +87,13 @@ struct CumprodOp : ScanOp {
   const char* name() const noexcept override { return "cumprod"; }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   Tensor forward(const Inputs& in, const Shape&) override {
-    Tensor y = own_copy(in[0]);
-    scan(name(), y, checked_dim(name(), dim, y.rank()), [](auto product, auto x) { return product * x; });
-    return as_dtype(y, in[0].dtype());
+    return scanned(name(), in[0], dim, [](auto product, auto x) { return product * x; });
   }
 
   // With s_i = dy_i + x_(i+1) s_(i+1), the sum over k >= i of dy_k Π_(i < j <= k) x_j, dx_i = s_i Π_(j < i) x_j. This
   // divides by nothing, so that zeros need no care.
   void backward(Backward& b) const override {
-    const Tensor x = own_copy(b.input(0));
+    const Tensor x = raw::contiguous(as_dtype(b.input(0), computed_of(b.input(0).dtype())));
     Tensor s = own_copy(b.gradient());
     const Lines lines(x.shape(), checked_dim(name(), dim, x.rank()));
     with_real(name(), x.dtype(), [&](auto* type) {

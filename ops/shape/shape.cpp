@@ -187,14 +187,17 @@ struct FlipOp : LayoutOp {
   void backward(Backward& b) const override { b.add(0, flip(b.gradient(), dim)); }
 };
 
-// y = x rounded to another real dtype. dx = dy rounded to x's dtype.
+// y = x rounded to another real dtype, or integers as numbers. dx = dy rounded to x's dtype.
 struct CastOp : LayoutOp {
   DType from = DType::f32, to;
   explicit CastOp(DType dtype) : to(dtype) {}
   const char* name() const noexcept override { return "cast"; }
   Shape shape(const Inputs& in) const override {
-    check_floating(name(), in[0]);
-    if (!is_floating(to)) fail(name(), std::string("expected dtype bf16, f32 or f64, got ") + dtype_name(to));
+    const bool from_integers = in[0].defined() && is_integer(in[0].dtype());
+    if (!from_integers) check_floating(name(), in[0]);
+    if (!is_floating(to) && !(from_integers && to == DType::i64))
+      fail(name(), std::string("expected dtype bf16, f32 or f64") + (from_integers ? " or i64" : "") + ", got " +
+                       dtype_name(to));
     return in[0].shape();
   }
   Tensor forward(const Inputs& in, const Shape&) override {

@@ -188,13 +188,10 @@ TEST_CASE("C interface: training on rows in memory, which weft_load loads") {
   REQUIRE(weft_model_info(model.model, &info) == WEFT_OK);
   CHECK(std::string(info.architecture) == "gmlp");
   CHECK(info.labels == 3);
-  LabelledTexts all;
-  all.names = {"red", "green", "blue"};
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    all.texts.emplace_back(texts[i]);
-    all.labels.push_back(static_cast<std::int64_t>(i % 3));
-  }
-  LabelledTexts held = hold_out(all, 0.1, 1);
+  const LabelledTexts all = labelled_rows({texts.begin(), texts.end()}, {labels.begin(), labels.end()});
+  CHECK(all.names == std::vector<std::string>{"blue", "green", "red"});
+  LabelledTexts training = all;
+  LabelledTexts held = hold_out(training, 0.1, 1);
   FitOptions same;
   same.arch = "gmlp";
   same.config = options.config;
@@ -204,7 +201,7 @@ TEST_CASE("C interface: training on rows in memory, which weft_load loads") {
   RunOptions run;
   run.folder = folder / "cpp";
   run.eval_every = 0;
-  (void)fit(all, held, same, run);
+  (void)fit(training, held, same, run);
   CHECK(folder.read("cpp/best/model.safetensors") == folder.read("run/best/model.safetensors"));
 
   CHECK(train("run") == WEFT_FAILED);

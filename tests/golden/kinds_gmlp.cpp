@@ -13,7 +13,7 @@ const Kind sgu{"spatial_gating_unit", [](Case& c) {
                  NamedParameters parameters;
                  unit.collect("", parameters);
                  c.load(parameters);
-                 return unit(c.input("z"), optional_mask(c));
+                 return unit.tokens_first(c.input("z"), optional_mask(c));
                }};
 
 const Kind block{"gmlp_block", [](Case& c) {
@@ -23,7 +23,7 @@ const Kind block{"gmlp_block", [](Case& c) {
                    NamedParameters parameters;
                    gmlp.collect("", parameters);
                    c.load(parameters);
-                   return gmlp(c.input("x"), optional_mask(c));
+                   return gmlp.tokens_first(c.input("x"), optional_mask(c));
                  }};
 
 }  // namespace

@@ -50,7 +50,12 @@ TEST_CASE("spatial gating unit and block: gradients, every mask") {
   const SpatialMask row(Tensor::from<double>({1, 0, 1, 1, 0}, {1, 5, 1}));
   for (const SpatialMask& mask : {SpatialMask(), SpatialMask::causal(), SpatialMask(causal_mask(5, DType::f64)), row}) {
     const Function f = [&](const std::vector<Tensor>& in) { return block(in[0], mask); };
-    CHECK(gradient_error(f, {random_tensor({{5, 2, 4}}, 3)}, parameters) <= 1e-6);
+    const Tensor x = random_tensor({{2, 5, 4}}, 3);
+    CHECK(gradient_error(f, {x}, parameters) <= 1e-6);
+    const Tensor tokens_first = block.tokens_first(transpose(x, 0, 1), mask);
+    CHECK(same_bits(raw::contiguous(f({x})), raw::contiguous(transpose(tokens_first, 0, 1))));
+    const Tensor z = random_tensor({{2, 5, 6}}, 4), gated = block.sgu.tokens_first(transpose(z, 0, 1), mask);
+    CHECK(same_bits(raw::contiguous(block.sgu(z, mask)), raw::contiguous(transpose(gated, 0, 1))));
   }
 }
 
@@ -58,11 +63,12 @@ TEST_CASE("spatial gating unit and block: a mix replaces weight, mask and bias, 
   const GmlpBlock block(4, 6, 7, init64);
   const Tensor z = random_tensor({{5, 2, 6}}, 3), x = random_tensor({{5, 2, 4}}, 4);
   const SpatialMix mix = [](const Tensor& z1, const Tensor& v) { return mul(z1, scale(v, 3)); };
-  CHECK(same_bits(block.sgu(z, {}, mix), mul(chunk(z, 2, -1)[0], scale(block.sgu.norm(chunk(z, 2, -1)[1]), 3))));
-  CHECK(block(x, {}, nullptr, mix).shape() == x.shape());
+  CHECK(same_bits(block.sgu.tokens_first(z, {}, mix),
+                  mul(chunk(z, 2, -1)[0], scale(block.sgu.norm(chunk(z, 2, -1)[1]), 3))));
+  CHECK(block.tokens_first(x, {}, nullptr, mix).shape() == x.shape());
   for (const SpatialMask& mask : {SpatialMask::causal(), SpatialMask(causal_mask(5, DType::f64))}) {
-    CHECK_THROWS_WITH_AS(block.sgu(z, mask, mix), doctest::Contains("either a mask or a mix"), Error);
-    CHECK_THROWS_WITH_AS(block(x, mask, nullptr, mix), doctest::Contains("either a mask or a mix"), Error);
+    CHECK_THROWS_WITH_AS(block.sgu.tokens_first(z, mask, mix), doctest::Contains("either a mask or a mix"), Error);
+    CHECK_THROWS_WITH_AS(block.tokens_first(x, mask, nullptr, mix), doctest::Contains("either a mask or a mix"), Error);
   }
 }
 
@@ -167,9 +173,10 @@ TEST_CASE("gMLP: errors") {
   CHECK_THROWS_WITH_AS((*model)(random_tokens(1, 10)), "[gmlp] expected sequences of 1 to 9 tokens, got 10", Error);
   CHECK_THROWS_AS((*model)(Tensor::zeros({1, 3})), Error);
   CHECK_THROWS_AS((*model)(Tensor::full({1, 3}, 7, DType::i64)), Error);
-  CHECK_THROWS_AS(SpatialGatingUnit(8, 4, init64)(Tensor::zeros({5, 1, 8}, DType::f64)), Error);
+  CHECK_THROWS_AS(SpatialGatingUnit(8, 4, init64)(Tensor::zeros({1, 5, 8}, DType::f64)), Error);
+  CHECK_THROWS_AS(GmlpBlock(8, 4, 4, init64)(Tensor::zeros({4, 8}, DType::f64)), Error);
   CHECK_THROWS_AS(
-      SpatialGatingUnit(8, 4, init64)(Tensor::zeros({3, 1, 8}, DType::f64), Tensor::zeros({4, 4, 1}, DType::f64)),
+      SpatialGatingUnit(8, 4, init64)(Tensor::zeros({1, 3, 8}, DType::f64), Tensor::zeros({4, 4, 1}, DType::f64)),
       Error);
   CHECK_THROWS_WITH_AS(
       make_model({"gmlp", Task::causal_lm, 7, 0, R"({"depth":3})"}, Init{}),

@@ -147,6 +147,16 @@ TEST_CASE("arrangements of integers and complex numbers") {
   CHECK(triu(nan).to_vector<float>()[2] == 0);  // what is outside has no effect, even if it is NaN
 }
 
+TEST_CASE("cast: integers and masks as numbers") {
+  const Tensor mask = less(Tensor::from<float>({1, 5, 2}, {3}), 3);
+  CHECK(cast(mask, DType::f32).to_vector<float>() == std::vector<float>{1, 0, 1});
+  CHECK(cast(mask, DType::i64).to_vector<I>() == std::vector<I>{1, 0, 1});
+  CHECK(cast(Tensor::from<I>({3, -2}, {2}), DType::f64).to_vector<double>() == std::vector<double>{3, -2});
+  CHECK_THROWS_AS(cast(Tensor::zeros({1}), DType::i64), Error);
+  CHECK_THROWS_AS(cast(mask, DType::c64), Error);
+  CHECK_THROWS_AS(cast(Tensor(), DType::f32), Error);
+}
+
 TEST_CASE("arrangements: errors") {
   const Tensor x = Tensor::zeros({2, 3});
   CHECK_THROWS_WITH_AS(squeeze(x, 0), "[squeeze] expected size 1 for axis 0 of shape (2, 3)", Error);

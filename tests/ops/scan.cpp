@@ -225,6 +225,25 @@ TEST_CASE("scans of bf16 compute in f32") {
   CHECK(var(Tensor::from<float>({1, 3}, {2}), {}, 3).item() == std::numeric_limits<double>::infinity());
 }
 
+TEST_CASE("norm, var, logsumexp and conv1d of bf16 are rounded once") {
+  const auto in_bf16 = [](std::vector<float> values) {
+    const auto n = static_cast<std::int64_t>(values.size());
+    return raw::convert(Tensor::from(values, {n}), DType::bf16);
+  };
+  const Tensor x = in_bf16({100, 100.5, 99, 1, -7});
+  const auto check = [&](auto f) {
+    const Tensor got = f(x), want = raw::convert(f(raw::convert(x, DType::f32)), DType::bf16);
+    CHECK(same_bits(got, want));
+  };
+  check([](const Tensor& t) { return var(t); });
+  check([](const Tensor& t) { return norm(t, 2); });
+  check([](const Tensor& t) { return norm(t, 1); });
+  check([](const Tensor& t) { return logsumexp(t, 0); });
+  check([](const Tensor& t) { return norm(t, infinity); });
+  const Tensor ones = Tensor::full({1, 1, 512}, 1, DType::bf16);
+  CHECK(conv1d(ones, ones).item() == 512);  // 256 if each sum were rounded
+}
+
 TEST_CASE("scans, norms, pools and convolutions: errors") {
   const Tensor x = Tensor::zeros({2, 3, 4}), w = Tensor::zeros({5, 3, 2}), whole = Tensor::zeros({2}, DType::i64);
   CHECK_THROWS_AS(cumsum(x, 3), Error);
@@ -242,6 +261,7 @@ TEST_CASE("scans, norms, pools and convolutions: errors") {
   CHECK_THROWS_AS(conv1d(x, Tensor::zeros({5, 3, 0})), Error);
   CHECK_THROWS_AS(conv1d(Tensor::zeros({3, 4}), w), Error);
   CHECK_THROWS_AS(conv1d(x, w, {}, {0}), Error);
+  CHECK_THROWS_WITH_AS(conv1d(x, w, {}, {1, std::int64_t{1} << 62}), doctest::Contains("at most 2^31"), Error);
   CHECK_THROWS_AS(conv1d(x, w, {}, {1, 1, 1, 1, true}), Error);
   CHECK_THROWS_AS(conv1d(x, w, {}, {1, 0, 1, 2, false}), Error);
   CHECK_THROWS_AS(conv1d(x, Tensor::zeros({5, 3, 2}, DType::f64)), Error);

@@ -59,6 +59,13 @@ TEST_CASE("find_rate: errors") {
                                  RateRange{1e-3, 1, 9}, RateRange{std::nan(""), 1, 20}})
     CHECK_THROWS_WITH_AS((void)find_rate(*small.model, *small.data, {}, range),
                          doctest::Contains("expected 0 < lowest < highest and at least 10 steps"), Error);
+  // An error in a later step, which is not that of a rate that is too high, is not taken for its end.
+  CHECK_THROWS_WITH_AS((void)find_rate(*small.model, *small.data, {}, {1e-4, 1e-2, 30},
+                                       [](std::int64_t step, double, double) {
+                                         if (step == 20) throw Error("the disk is full");
+                                         return true;
+                                       }),
+                       "the disk is full", Error);
   // A loss that is not finite in the first steps is an Error; later it is the end.
   CHECK_THROWS_AS((void)find_rate(*small.model, *small.data, {}, {1e30, 1e35, 20}), Error);
 }

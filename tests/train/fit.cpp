@@ -82,6 +82,121 @@ TEST_CASE("fit: a saved run for each task") {
   CHECK(trained(words, Task::retrieval).model->outputs() == 128);
 }
 
+TEST_CASE("labelled_rows: names in the order of files, and what can't be a label") {
+  CHECK(labelled_rows({"a", "b", "c"}, {"10", "9", "10"}).names == std::vector<std::string>{"9", "10"});
+  const LabelledTexts rows = labelled_rows({"a", "b", "c"}, {"x", " b ", "x"});
+  CHECK(rows.names == std::vector<std::string>{"b", "x"});
+  CHECK(rows.labels == std::vector<std::int64_t>{1, 0, 1});
+  CHECK(rows.texts == std::vector<std::string>{"a", "b", "c"});
+  LabelledOptions known, texts;
+  known.labels = {"x", "b"};
+  texts.labels_are_texts = true;
+  CHECK(labelled_rows({"a"}, {"b"}, known).labels == std::vector<std::int64_t>{1});
+  CHECK(labelled_rows({"a"}, {"two\nlines"}, texts).names == std::vector<std::string>{"two lines"});
+  CHECK_THROWS_WITH_AS(labelled_rows({"a", "b"}, {"x", "y"}, known), doctest::Contains("row 2: the label is \"y\""),
+                       Error);
+  CHECK_THROWS_WITH_AS(labelled_rows({"a"}, {""}), doctest::Contains("row 1: the label is empty"), Error);
+  CHECK_THROWS_WITH_AS(labelled_rows({"a"}, {"x\ny"}), doctest::Contains("control character"), Error);
+  CHECK_THROWS_WITH_AS(labelled_rows({"a", "b"}, {"x"}), doctest::Contains("a label for each of 2 rows, got 1"), Error);
+  CHECK_THROWS_WITH_AS(labelled_rows({}, {}), doctest::Contains("has no rows"), Error);
+}
+
+TEST_CASE("fit: options that have no effect on the rows are refused") {
+  const auto refused = [](const std::function<void(FitOptions&)>& change) {
+    FitOptions options = small();
+    options.steps = 1;
+    change(options);
+    (void)fit(colors(8), colors(4), options, {});
+  };
+  CHECK_THROWS_WITH_AS(refused([](FitOptions& o) { o.patch = 2; }),
+                       "[fit] patch is for pictures, but the data are texts", Error);
+  CHECK_THROWS_AS(refused([](FitOptions& o) { o.augmentation.shift = 1; }), Error);
+  CHECK_THROWS_AS(refused([](FitOptions& o) { o.augmentation.flips = true; }), Error);
+  LabelledTexts frames = colors(8);
+  frames.channels = 1;
+  frames.texts.assign(8, std::string(8, '\0'));
+  FitOptions options = small();
+  options.tokenizer = "words";
+  CHECK_THROWS_WITH_AS((void)fit(frames, frames, options, {}),
+                       doctest::Contains("a tokenizer is for texts, but the data are frames"), Error);
+  options = small(Task::retrieval);
+  options.balance = "rows";
+  CHECK_THROWS_WITH_AS((void)fit(colors(8), colors(4), options, {}), doctest::Contains("no classes to balance"), Error);
+}
+
+TEST_CASE("fit: a language model of a text") {
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "abc ";
+  FitOptions options = small(Task::causal_lm);
+  options.steps = 300;
+  options.lr = 1e-2;
+  const TemporaryFolder folder;
+  RunOptions run;
+  run.folder = folder / "run";
+  const RunResult result = fit(text, {80, 20}, options, run);
+  CHECK(result.evaluation->loss < 0.5);  // the next character is known; at first it is log 4 = 1.4
+  const Checkpoint saved = load_checkpoint(folder / "run");
+  CHECK(saved.model->task() == Task::causal_lm);
+  CHECK(saved.tokenizer->size() == 5);  // with the unknown symbol
+  CHECK(saved.info.length == 6);
+  options.task = Task::masked_lm;
+  options.tokenizer = "bytes";
+  options.steps = 1;
+  (void)fit(text, {80, 20}, options, {});
+
+  std::int64_t steps = 0;
+  run.folder.clear();
+  run.progress = [&](const Progress& progress) {
+    steps = progress.steps;
+    return false;
+  };
+  options.steps = {};
+  (void)fit(text, {80, 20}, options, run);
+  CHECK(steps == 2000);  // 1280 characters are 54 batches of 4 windows of 6
+  options.epochs = 2;
+  (void)fit(text, {80, 20}, options, run);
+  CHECK(steps == 108);
+
+  CHECK_THROWS_WITH_AS((void)fit(text, {80, 20}, small(), {}), doctest::Contains("causal-lm or masked-lm, got class"),
+                       Error);
+  options.patch = 2;
+  CHECK_THROWS_WITH_AS((void)fit(text, {80, 20}, options, {}), doctest::Contains("patch is for pictures"), Error);
+  CHECK_THROWS_AS((void)fit("ab", {80, 20}, small(Task::causal_lm), {}), Error);
+}
+
+TEST_CASE("fit: a forecast of a series") {
+  Series series;
+  series.names = {"wave", "noise"};
+  series.columns.resize(2);
+  for (int i = 0; i < 300; ++i) {
+    series.columns[0].push_back(static_cast<float>(10 + 3 * std::sin(i * 0.7)));
+    series.columns[1].push_back(static_cast<float>(i * 7919 % 13));
+  }
+  ForecastOptions forecast;
+  forecast.frames = series.names;
+  forecast.targets = {"wave"};
+  forecast.horizon = 2;
+  FitOptions options = small(Task::forecast);
+  options.length = 6;
+  options.steps = 600;
+  options.lr = 1e-2;
+  const TemporaryFolder folder;
+  RunOptions run;
+  run.folder = folder / "run";
+  const RunResult result = fit(series, forecast, {80, 20}, options, run);
+  CHECK(result.evaluation->loss < 0.1);  // of targets with the variance 1
+  const Checkpoint saved = load_checkpoint(folder / "run");
+  CHECK(saved.info.labels == std::vector<std::string>{"wave+1", "wave+2"});
+  CHECK(saved.info.length == 6);
+  CHECK(saved.model->input().names == series.names);
+
+  CHECK_THROWS_WITH_AS((void)fit(series, forecast, {80, 20}, small(), {}),
+                       doctest::Contains("expected the task forecast for a series, got classifier"), Error);
+  options.tokenizer = "words";
+  CHECK_THROWS_WITH_AS((void)fit(series, forecast, {80, 20}, options, {}),
+                       doctest::Contains("a tokenizer is for texts"), Error);
+}
+
 TEST_CASE("fit: what is refused") {
   const auto refused = [](const std::function<void(FitOptions&)>& change) {
     FitOptions options = small();

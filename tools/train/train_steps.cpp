@@ -1,5 +1,7 @@
 #include "train/train_steps.h"
 
+#include <weft/fit.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -13,9 +15,8 @@ namespace {
 //    500    74.1, 74.1, 73.7                   70.6, 70.6, 74.3
 //   2000    82.7, 82.9, 82.2                   81.4, 78.0, 72.2
 //   8000    86.9, 86.2, 86.1                   86.8, 85.6, 84.5
-// The last row's 1125 steps are five epochs, the others' 1000 steps are least_of_rows.
-constexpr double epochs_usual = 5, epochs_most = 100;
-constexpr double least_of_rows = 1000, least_of_text = 2000, most = 20000;
+// The last row's 1125 steps are five epochs, the others' 1000 steps are UsualSteps::least.
+const weft::UsualSteps of_rows, of_text = weft::UsualSteps::of_text();
 
 // Steps of one epoch. A batch that isn't full counts, too.
 double steps_of_epoch(const TrainingSize& size, std::int64_t micro_batches) {
@@ -38,18 +39,16 @@ ChosenSteps steps_of_epochs(double epochs, const TrainingSize& size, std::int64_
 }
 
 ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches) {
-  const double epoch = steps_of_epoch(size, micro_batches);
-  const double highest = size.rows ? std::max(most, epoch) : most;
-  const double lowest = std::min(size.rows ? least_of_rows : least_of_text, epochs_most * epoch);
-  ChosenSteps steps = chosen(std::max(std::min(epochs_usual * epoch, highest), lowest), size, micro_batches);
+  const double usual = (size.rows ? of_rows : of_text).of(steps_of_epoch(size, micro_batches));
+  ChosenSteps steps = chosen(usual, size, micro_batches);
   steps.note += " (--steps or --epochs chooses another number)";
   return steps;
 }
 
 std::string describe_usual_steps() {
-  return as_text(epochs_usual) + " epochs; at least " + as_text(least_of_rows) + " steps for rows, " +
-         as_text(least_of_text) + " for a text, but at most " + as_text(epochs_most) + " epochs; at most " +
-         as_text(most) + " steps, or one epoch of rows if that is more";
+  return as_text(of_rows.epochs) + " epochs; at least " + as_text(of_rows.least) + " steps for rows, " +
+         as_text(of_text.least) + " for a text, but at most " + as_text(of_rows.most_epochs) + " epochs; at most " +
+         as_text(of_rows.most) + " steps, or one epoch of rows if that is more";
 }
 
 std::string grouped(std::int64_t count) {

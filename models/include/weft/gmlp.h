@@ -1,5 +1,7 @@
 /// \file
-/// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences have the shape (n, b, d).
+/// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences have the shape (b, n, d), like
+/// those of all layers, or (n, b, d) for the functions tokens_first. A gMLP mixes along the first of these axes fastest:
+/// models transpose once in front of all blocks, and once behind them.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -38,16 +40,18 @@ Tensor causal_mask(std::int64_t n, DType dtype = DType::f32);
 /// over the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream replaces it with its own.
 using SpatialMix = std::function<Tensor(const Tensor& z1, const Tensor& v)>;
 
-/// The spatial gating unit (section 2.2). z (n, b, d_z) has the halves z1, z2:
+/// The spatial gating unit (section 2.2). z (b, n, d_z) has the halves z1, z2:
 /// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n].
 /// Threads may call it at once, each with its own Context, as long as no thread writes a parameter.
 class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
  public:
   /// weight ~ U(-0.01, 0.01), bias ones: at first each token passes by itself. Throws an Error if d_z is odd.
   SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
-  /// z (n, b, d_z): returns (n, b, d_z/2). If given, `mix` replaces weight, mask and bias. Throws an Error if n >
-  /// seq_len, or if both a mask and a mix are given.
-  Tensor operator()(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
+  /// z (b, n, d_z): returns (b, n, d_z/2). Throws an Error if n > seq_len.
+  Tensor operator()(const Tensor& z, const SpatialMask& mask = {}) const;
+  /// The same for z (n, b, d_z): returns (n, b, d_z/2), without transposing. If given, `mix` replaces weight, mask and
+  /// bias. Throws an Error also if both a mask and a mix are given.
+  Tensor tokens_first(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
@@ -62,16 +66,18 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
   std::int64_t seq_len;  ///< the longest sequence
 };
 
-/// One block (figure 1), x (n, b, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
+/// One block (figure 1), x (b, n, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
 /// Threads may call it at once, like its parts.
 class GmlpBlock : public Layer<GmlpBlock> {
  public:
   /// d_ffn is the number of channels after proj1, before the split into halves. Throws an Error if it is odd.
   GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double dropout = 0);
-  /// x (n, b, d_model): returns the same shape. Dropout is on if `random` is given. `mix` goes to the spatial gating
-  /// unit.
-  Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
-                    const SpatialMix& mix = {}) const;
+  /// x (b, n, d_model): returns the same shape. Dropout is on if `random` is given. The result of a block is stored as
+  /// (n, b, d_model), so that the next block transposes nothing.
+  Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr) const;
+  /// The same for x (n, b, d_model). `mix` goes to the spatial gating unit.
+  Tensor tokens_first(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
+                      const SpatialMix& mix = {}) const;
   /// For weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {

@@ -106,6 +106,11 @@ struct LabelledTexts {
 LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options = {});
 /// The same for a file's content; `where` names it in errors.
 LabelledTexts parse_labelled(std::string_view content, const std::string& where, const LabelledOptions& options = {});
+/// The rows that a program has: a text and a label each, with the names and their order as above. Of the options it uses
+/// `labels` and `labels_are_texts`. Throws an Error that names the row, from 1, if its label is empty, unknown, not UTF-8
+/// or has a control character, or if there are no rows, or not as many labels as texts.
+LabelledTexts labelled_rows(std::vector<std::string> texts, const std::vector<std::string>& labels,
+                            const LabelledOptions& options = {});
 
 /// Rows of texts to classify, one after the other, with all their fields.
 class TextRows {

@@ -130,18 +130,18 @@ typedef int (*weft_progress_callback)(void* user, int64_t step, int64_t steps, d
 /// What weft_train makes and how it trains. Initialize it with WEFT_TRAIN_OPTIONS_INIT, so that every field has its
 /// default.
 typedef struct weft_train_options {
-  size_t struct_size;               ///< sizeof(weft_train_options)
-  const char* arch;                 ///< "gmlp", "tnn" (the default), "fnet"
-  const char* task;                 ///< "classifier" (the default), "regression", "multilabel", "tagging", "retrieval"
-  const char* config;               ///< options of the architecture, a JSON object; NULL: its defaults
-  const char* tokenizer;            ///< "words", "characters", "bytes", …; NULL: words
-  int64_t length;                   ///< of sequences, in tokens; 0 (the default): the architecture's, or 64
-  int64_t batch;                    ///< rows of a step; default 32
-  int64_t steps;                    ///< of the run; 0 (the default): 5 epochs, but at least 1000 steps
-  double learning_rate;             ///< the highest; default 1e-3
-  double validation;                ///< the share of the rows that chooses the best checkpoint; default 0.1
-  uint64_t seed;                    ///< of parameters, batches and the validation rows; default 1
-  int overwrite;                    ///< default 0. If not 0, a run that is in the folder is replaced
+  size_t struct_size;     ///< sizeof(weft_train_options)
+  const char* arch;       ///< "gmlp", "tnn" (the default), "fnet"
+  const char* task;       ///< "classifier" (the default), "regression", "multilabel", "tagging", "retrieval"
+  const char* config;     ///< options of the architecture, a JSON object; NULL: its defaults
+  const char* tokenizer;  ///< "words", "characters", "bytes", …; NULL: words, or for tagging whitespace
+  int64_t length;         ///< of sequences, in tokens; 0 (the default): the architecture's, or 64
+  int64_t batch;          ///< rows of a step; default 32
+  int64_t steps;          ///< of the run; 0 (the default): 5 epochs, at least 1000 steps, but at most 100 epochs
+  double learning_rate;   ///< the highest; default 1e-3
+  double validation;      ///< the share of the rows that chooses the best checkpoint; default 0.1
+  uint64_t seed;          ///< of parameters, batches and the validation rows; default 1
+  int overwrite;          ///< default 0. If not 0, a run that is in the folder is replaced
   weft_progress_callback progress;  ///< default NULL
   void* user;                       ///< what `progress` gets
 } weft_train_options;

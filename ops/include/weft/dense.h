@@ -104,7 +104,8 @@ struct Conv1dOptions {
 /// The convolution of PyTorch: y[b, o, i] = bias[o] + Σ_c Σ_t weight[o, c, t] x[b, first channel of o's group + c,
 /// i stride + t dilation - padding]. x (b, channels, n), weight (out, channels/groups, k), bias (out) or undefined; y
 /// (b, out, m), m = (n + 2 padding - dilation (k - 1) - 1) / stride + 1, rounded down. A depth-wise convolution adds up k
-/// products; others are one matrix product for each group over a copy of the windows, k times as large as x.
+/// products; others are one matrix product for each group over a copy of the windows, k times as large as x. For bf16 it
+/// computes in f32, and rounds once. Error for shapes that don't fit, and for options out of their ranges.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
 
 }  // namespace weft

@@ -46,8 +46,8 @@ Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64
 Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 /// The upper triangle of the matrices x (…, rows, columns): 0 in place of x_ij with j < i + diagonal.
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
-/// start, start + step, … as long as they lie before stop: (n). Error for a step of 0, or for dtypes that are not i64,
-/// f32 or f64. The numbers must be whole and at most 2^53 for i64.
+/// start, start + step, …: n = (stop - start) / step numbers, rounded up, as in numpy: (n). Error for a step of 0, or for
+/// dtypes that are not i64, f32 or f64. The numbers must be whole and at most 2^53 for i64.
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::i64);
 /// 1 at the index of each row, otherwise 0: indices (…) i64 -> (…, classes). Error for an index outside 0 … classes-1.
 Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype = DType::f32);
@@ -62,7 +62,8 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 /// rules of gather. The sums are in the order of the indices, so that the bits are always the same.
 Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
 
-/// x rounded to another dtype: bf16, f32 or f64. The gradient is rounded to x's dtype.
+/// x rounded to another dtype: bf16, f32 or f64. The gradient is rounded to x's dtype. Integers, such as the masks of
+/// comparisons, can be cast to these and to i64.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace weft

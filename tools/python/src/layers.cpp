@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "arguments.h"
 #include "bindings.h"
-#include "tensors.h"
 
 namespace weft::python {
 namespace {
@@ -33,24 +33,14 @@ nb::class_<Layer> layer(nb::module_& module, const char* name) {
   return nb::class_<Layer>(module, name).def("named_parameters", [](const Layer& l) { return parameters_of(l); });
 }
 
-const Random* pointer(nb::handle random) {
-  if (random.is_none()) return nullptr;
-  if (!nb::isinstance<Random>(random)) throw nb::type_error("random: expected a weft.Random or None");
-  return nb::cast<const Random*>(random);
+// The __call__ of a layer.
+template <class Layer>
+auto call() {
+  return converting([](const Layer* l, const Tensor& x) { return (*l)(x); });
 }
-
-// f on a sequence in the layout (n, b, d). Transposing is free between two of these layers: the result of the first is
-// then stored as (n, b, d), and transposed twice.
-template <class F>
-Tensor with_tokens_first(const Tensor& x, F f) {
-  if (x.rank() != 3) throw Error("[layer] expected a sequence (b, n, d), got " + to_string(x.shape()));
-  return transpose(f(transpose(x, 0, 1)), 0, 1);
-}
-
-SpatialMask spatial_mask(nb::handle mask, bool causal) {
-  SpatialMask made = causal ? SpatialMask::causal() : SpatialMask();
-  if (!mask.is_none()) made.tensor = operand(mask);
-  return made;
+template <class Layer>
+auto call_with_dropout() {
+  return converting([](const Layer* l, const Tensor& x, const Random* random) { return (*l)(x, random); });
 }
 
 }  // namespace
@@ -63,10 +53,7 @@ void add_layers(nb::module_& module) {
             new (self) Linear(in, out, init_of(seed, dtype), bias);
           },
           "inputs"_a, "outputs"_a, "bias"_a, "seed"_a, "dtype"_a)
-      .def("__call__", [](const Linear& l, nb::handle x) {
-        const Tensor a = operand(x);
-        return unlocked([&] { return l(a); });
-      });
+      .def("__call__", call<Linear>(), "x"_a);
   layer<LayerNorm>(module, "LayerNorm")
       .def(
           "__init__",
@@ -74,41 +61,28 @@ void add_layers(nb::module_& module) {
             new (self) LayerNorm(d, init_of(0, dtype), eps);
           },
           "d"_a, "eps"_a, "dtype"_a)
-      .def("__call__", [](const LayerNorm& l, nb::handle x) {
-        const Tensor a = operand(x);
-        return unlocked([&] { return l(a); });
-      });
+      .def("__call__", call<LayerNorm>(), "x"_a);
   layer<Embedding>(module, "Embedding")
       .def(
           "__init__",
           [](Embedding* self, int64_t count, int64_t d, double deviation, std::uint64_t seed,
              const std::string& dtype) { new (self) Embedding(count, d, init_of(seed, dtype), deviation); },
           "count"_a, "d"_a, "deviation"_a, "seed"_a, "dtype"_a)
-      .def("__call__",
-           [](const Embedding& l, nb::handle indices) {
-             const Tensor a = operand(indices);
-             return unlocked([&] { return l(a); });
-           })
-      .def("logits", [](const Embedding& l, nb::handle x) {
-        const Tensor a = operand(x);
-        return unlocked([&] { return l.logits(a); });
-      });
+      .def("__call__", call<Embedding>(), "indices"_a)
+      .def("logits", converting([](const Embedding* l, const Tensor& x) { return l->logits(x); }), "x"_a);
   layer<GmlpBlock>(module, "GmlpBlock")
       .def(
           "__init__",
           [](GmlpBlock* self, int64_t d, int64_t d_ffn, int64_t length, double dropout, std::uint64_t seed,
              const std::string& dtype) { new (self) GmlpBlock(d, d_ffn, length, init_of(seed, dtype), dropout); },
           "d"_a, "d_ffn"_a, "length"_a, "dropout"_a, "seed"_a, "dtype"_a)
-      .def(
-          "__call__",
-          [](const GmlpBlock& l, nb::handle x, bool causal, nb::handle mask, nb::handle random) {
-            const Tensor a = operand(x);
-            const SpatialMask seen = spatial_mask(mask, causal);
-            const Random* dropout = pointer(random);
-            return unlocked(
-                [&] { return with_tokens_first(a, [&](const Tensor& tokens) { return l(tokens, seen, dropout); }); });
-          },
-          "x"_a, "causal"_a = false, "mask"_a = nb::none(), "random"_a = nb::none());
+      .def("__call__",
+           converting([](const GmlpBlock* l, const Tensor& x, bool causal, const Optional& mask, const Random* random) {
+             SpatialMask seen = causal ? SpatialMask::causal() : SpatialMask();
+             seen.tensor = mask.tensor;
+             return (*l)(x, seen, random);
+           }),
+           "x"_a, "causal"_a = false, "mask"_a = nb::none(), "random"_a = nb::none());
   layer<FnetLayer>(module, "FnetLayer")
       .def(
           "__init__",
@@ -118,14 +92,7 @@ void add_layers(nb::module_& module) {
                                  activation_from_name(activation));
           },
           "d"_a, "d_ffn"_a, "norm"_a, "dropout"_a, "activation"_a, "seed"_a, "dtype"_a)
-      .def(
-          "__call__",
-          [](const FnetLayer& l, nb::handle x, nb::handle random) {
-            const Tensor a = operand(x);
-            const Random* dropout = pointer(random);
-            return unlocked([&] { return l(a, dropout); });
-          },
-          "x"_a, "random"_a = nb::none());
+      .def("__call__", call_with_dropout<FnetLayer>(), "x"_a, "random"_a = nb::none());
   layer<TnnLayer>(module, "TnnLayer")
       .def(
           "__init__",
@@ -134,14 +101,7 @@ void add_layers(nb::module_& module) {
             new (self) TnnLayer(d, config_from_json<TnnConfig>("[tnn]", config), causal, init_of(seed, dtype));
           },
           "d"_a, "config"_a, "causal"_a, "seed"_a, "dtype"_a)
-      .def(
-          "__call__",
-          [](const TnnLayer& l, nb::handle x, nb::handle random) {
-            const Tensor a = operand(x);
-            const Random* dropout = pointer(random);
-            return unlocked([&] { return l(a, dropout); });
-          },
-          "x"_a, "random"_a = nb::none());
+      .def("__call__", call_with_dropout<TnnLayer>(), "x"_a, "random"_a = nb::none());
 }
 
 }  // namespace weft::python

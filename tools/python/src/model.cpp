@@ -9,6 +9,7 @@
 #include <weft/classifier.h>
 #include <weft/embed.h>
 #include <weft/generate.h>
+#include <weft/ops.h>
 #include <weft/os.h>
 #include <weft/predict.h>
 #include <weft/run_folder.h>
@@ -22,6 +23,7 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "rows.h"
+#include "tensors.h"
 
 namespace weft::python {
 namespace {
@@ -179,6 +181,24 @@ nb::any numbers(const Loaded& loaded, const std::vector<std::string>& rows) {
   return array_of(std::move(all));
 }
 
+// A forecast from the last frames (n, channels): the outputs.
+nb::any forecast(const Loaded& loaded, nb::handle frames) {
+  const Tensor x = tensor_of("series", frames, {DType::f32});
+  if (loaded.model().task() != Task::forecast)
+    throw Error(std::string("[forecast] expected a model of the task forecast, got ") +
+                task_name(loaded.model().task()));
+  const int64_t length = loaded.saved().info.length, channels = loaded.model().input().channels;
+  if (x.rank() != 2 || x.size(0) < length || x.size(1) != channels)
+    throw Error("[forecast] expected at least " + std::to_string(length) + " rows of " + std::to_string(channels) +
+                " columns, got " + to_string(x.shape()));
+  Tensor last = Tensor::empty({1, length, channels}, DType::f32);
+  raw::copy(unsqueeze(slice(x, 0, x.size(0) - length, x.size(0)), 0), last);
+  return array_of(unlocked([&] {
+    const NoGrad suspended;
+    return raw::contiguous(raw::convert(reshape(loaded.model().forward({{}, last}), {-1}), DType::f64));
+  }));
+}
+
 std::vector<std::vector<std::pair<std::string, double>>> several_labels(const Loaded& loaded,
                                                                         const std::vector<std::string>& rows,
                                                                         double threshold) {
@@ -278,6 +298,7 @@ void add_models(nb::module_& module) {
                      return std::vector<int64_t>{input.height, input.width, input.channels};
                    })
       .def_prop_ro("channels", [](const Loaded& l) { return l.model().input().channels; })
+      .def_prop_ro("step", [](const Loaded& l) { return l.saved().info.step; })
       .def_prop_ro("pairs", [](const Loaded& l) { return l.saved().info.pairs; })
       .def_prop_ro("architecture", [](const Loaded& l) { return std::string(l.model().arch()); })
       .def_prop_ro("task", [](const Loaded& l) { return std::string(task_name(l.model().task())); })
@@ -300,6 +321,8 @@ void add_models(nb::module_& module) {
       .def(
           "numbers_of_numbers", [](const Loaded& l, nb::handle rows) { return numbers(l, bytes_of_rows(rows)); },
           "rows"_a)
+      .def("forecast", forecast, "frames"_a)
+      .def_prop_ro("columns", [](const Loaded& l) { return l.model().input().names; })
       .def("several_labels", several_labels, "texts"_a, "threshold"_a, Unlocked())
       .def("tags", tags, "texts"_a, Unlocked())
       .def("vectors", vectors, "texts"_a)

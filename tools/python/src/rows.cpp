@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arrays.h"
@@ -13,6 +14,7 @@
 namespace weft::python {
 
 using namespace nb::literals;
+using std::int64_t;
 
 std::vector<std::string> bytes_of_rows(nb::handle array) {
   const Tensor numbers = raw::contiguous(tensor_of("rows", array, {DType::f32, DType::i8}));
@@ -20,44 +22,46 @@ std::vector<std::string> bytes_of_rows(nb::handle array) {
   const std::size_t size = static_cast<std::size_t>(numbers.size(1)) * dtype_size(numbers.dtype());
   const char* from = static_cast<const char*>(numbers.raw());
   std::vector<std::string> rows;
-  for (std::int64_t i = 0; i < numbers.size(0); ++i, from += size) rows.emplace_back(from, size);
+  for (int64_t i = 0; i < numbers.size(0); ++i, from += size) rows.emplace_back(from, size);
   return rows;
 }
-
-namespace {
-
-Rows labelled(std::vector<std::string> texts, const std::vector<std::int64_t>& labels,
-              const std::vector<std::string>& names) {
-  Rows rows;
-  rows.all.texts = std::move(texts);
-  rows.all.labels = labels;
-  rows.all.names = names;
-  return rows;
-}
-
-}  // namespace
 
 void add_rows(nb::module_& module) {
-  nb::class_<Rows>(module, "Rows").def_prop_ro("frames", &Rows::frames);
-  module.def("text_rows", labelled, "texts"_a, "labels"_a, "names"_a);
+  nb::class_<LabelledOptions>(module, "LabelOptions")
+      .def(
+          "__init__",
+          [](LabelledOptions* self, std::vector<std::string> known, bool are_texts) {
+            new (self) LabelledOptions;
+            self->labels = std::move(known);
+            self->labels_are_texts = are_texts;
+          },
+          "known"_a, "are_texts"_a);
+  nb::class_<Rows>(module, "Rows").def_prop_ro("frames", &Rows::frames).def_prop_ro("names", [](const Rows& rows) {
+    return rows.all.names;
+  });
+  module.def(
+      "text_rows",
+      [](std::vector<std::string> texts, const std::vector<std::string>& labels, const LabelledOptions& options) {
+        return Rows{labelled_rows(std::move(texts), labels, options)};
+      },
+      "texts"_a, "labels"_a, "options"_a);
   module.def(
       "frame_rows",
-      [](nb::handle frames, std::int64_t channels, const std::vector<std::int64_t>& labels,
-         const std::vector<std::string>& names) {
-        Rows rows = labelled(bytes_of_rows(frames), labels, names);
+      [](nb::handle frames, int64_t channels, const std::vector<std::string>& labels, const LabelledOptions& options) {
+        Rows rows{labelled_rows(bytes_of_rows(frames), labels, options)};
         rows.all.channels = channels;
         return rows;
       },
-      "frames"_a, "channels"_a, "labels"_a, "names"_a);
+      "frames"_a, "channels"_a, "labels"_a, "options"_a);
   module.def(
       "picture_rows",
-      [](nb::handle pictures, std::int64_t height, std::int64_t width, std::int64_t channels,
-         const std::vector<std::int64_t>& labels, const std::vector<std::string>& names) {
-        Rows rows = labelled(bytes_of_rows(pictures), labels, names);
+      [](nb::handle pictures, int64_t height, int64_t width, int64_t channels, const std::vector<std::string>& labels,
+         const LabelledOptions& options) {
+        Rows rows{labelled_rows(bytes_of_rows(pictures), labels, options)};
         rows.all.picture = {height, width, channels};
         return rows;
       },
-      "pictures"_a, "height"_a, "width"_a, "channels"_a, "labels"_a, "names"_a);
+      "pictures"_a, "height"_a, "width"_a, "channels"_a, "labels"_a, "options"_a);
 }
 
 }  // namespace weft::python

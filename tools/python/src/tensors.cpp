@@ -235,6 +235,9 @@ void add_members(Class& type) {
   add_operator(type, "__le__", less_equal, less_equal);
   add_operator(type, "__gt__", greater, greater);
   add_operator(type, "__ge__", greater_equal, greater_equal);
+  add_operator(type, "__eq__", equal, equal);
+  add_operator(type, "__ne__", not_equal, not_equal);
+  type.attr("__hash__") = nb::handle(reinterpret_cast<PyObject*>(&PyBaseObject_Type)).attr("__hash__");  // identity
   type.def(
       "__rpow__",
       [](nb::handle x, nb::handle base) -> nb::object {

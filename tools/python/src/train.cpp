@@ -5,14 +5,18 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <weft/fit.h>
+#include <weft/ops.h>
 #include <weft/run_folder.h>
 #include <weft/split.h>
 
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "arrays.h"
 #include "bindings.h"
 #include "rows.h"
 
@@ -86,16 +90,14 @@ class Callbacks {
   std::optional<nb::python_error> failed_;
 };
 
-// Trains a new model and saves it in the folder of the settings.
-void train(const Rows& rows, const Rows* validation, const Settings& s, nb::object progress, nb::object evaluated,
-           bool every_step) {
+// Trains a new model and saves it in the folder of the settings. fitted(run) calls fit.
+template <class Fit>
+void train(const Settings& s, nb::object progress, nb::object evaluated, bool every_step, Fit fitted) {
   Callbacks callbacks(std::move(progress), std::move(evaluated), every_step);
   {
     const nb::gil_scoped_release release;
     if (const std::string saved = s.overwrite ? "" : saved_run(s.folder); !saved.empty())
       throw Error("[train] \"" + saved + "\" already exists: overwrite=True replaces it");
-    LabelledTexts training = rows.all;
-    LabelledTexts held = validation != nullptr ? validation->all : hold_out(training, s.validation, s.split_seed);
     RunOptions run;
     run.folder = s.folder;
     run.eval_every = s.eval_every;
@@ -104,9 +106,53 @@ void train(const Rows& rows, const Rows* validation, const Settings& s, nb::obje
     run.progress = [&](const Progress& p) { return callbacks.progress(p); };
     run.evaluated = [&](int64_t step, const Evaluation& evaluation) { callbacks.evaluated(step, evaluation); };
     run.stop = [&] { return callbacks.stopped(); };
-    (void)fit(std::move(training), std::move(held), s, run);
+    try {
+      fitted(run);
+    } catch (const Error&) {
+      if (!callbacks.stopped()) throw;  // otherwise the callback's exception says more
+    }
   }
   callbacks.raise();
+}
+
+void train_rows(const Rows& rows, const Rows* validation, const Settings& s, nb::object progress, nb::object evaluated,
+                bool every_step) {
+  train(s, std::move(progress), std::move(evaluated), every_step, [&](const RunOptions& run) {
+    LabelledTexts training = rows.all;
+    LabelledTexts held = validation != nullptr ? validation->all : hold_out(training, s.validation, s.split_seed);
+    (void)fit(std::move(training), std::move(held), s, run);
+  });
+}
+
+// The last part of a text or a series validates, in whole percent.
+TextSplit split_of(const Settings& s) {
+  const double percent = std::round(100 * s.validation);
+  if (!(percent >= 1 && percent <= 99))
+    throw Error("[train] validation: expected a share of 0.01 to 0.99, got " + std::to_string(s.validation));
+  return {100 - static_cast<int>(percent), static_cast<int>(percent)};
+}
+
+void train_text(const std::string& text, const Settings& s, nb::object progress, nb::object evaluated,
+                bool every_step) {
+  train(s, std::move(progress), std::move(evaluated), every_step,
+        [&](const RunOptions& run) { (void)fit(text, split_of(s), s, run); });
+}
+
+// numbers (n, columns), whose names are given.
+void train_series(nb::handle numbers, const std::vector<std::string>& names, const std::vector<std::string>& targets,
+                  int64_t horizon, int64_t season, const Settings& s, nb::object progress, nb::object evaluated,
+                  bool every_step) {
+  const Tensor rows = transpose(tensor_of("series", numbers, {DType::f32}), 0, 1);
+  Series series;
+  series.names = names;
+  for (int64_t i = 0; i < rows.size(0); ++i) series.columns.push_back(slice(rows, 0, i, i + 1).to_vector<float>());
+  ForecastOptions forecast;
+  forecast.frames = names;
+  forecast.targets = targets;
+  forecast.horizon = horizon;
+  forecast.season = season;
+  train(s, std::move(progress), std::move(evaluated), every_step,
+        [&](const RunOptions& run) { (void)fit(series, forecast, split_of(s), s, run); });
 }
 
 }  // namespace
@@ -159,8 +205,11 @@ void add_training(nb::module_& module) {
             s.optimizer.clip = clip;
           },
           "name"_a, "own"_a, "weight_decay"_a.none(), "clip"_a);
-  module.def("train", train, "rows"_a, "validation"_a.none(), "settings"_a, "progress"_a, "evaluated"_a,
+  module.def("train_rows", train_rows, "rows"_a, "validation"_a.none(), "settings"_a, "progress"_a, "evaluated"_a,
              "every_step"_a);
+  module.def("train_text", train_text, "text"_a, "settings"_a, "progress"_a, "evaluated"_a, "every_step"_a);
+  module.def("train_series", train_series, "numbers"_a, "names"_a, "targets"_a, "horizon"_a, "season"_a, "settings"_a,
+             "progress"_a, "evaluated"_a, "every_step"_a);
 }
 
 }  // namespace weft::python

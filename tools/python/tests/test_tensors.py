@@ -55,6 +55,15 @@ def test_truth_values():
         bool(weft.tensor(X))
 
 
+def test_equal_elements():
+    x, w = weft.tensor([1.0, 2.0]), weft.Parameter(np.float32([1, 3]))
+    np.testing.assert_array_equal((x == w).numpy(), [1, 0])
+    np.testing.assert_array_equal((x != 2).numpy(), [1, 0])
+    np.testing.assert_array_equal((w == np.float32([3, 3])).numpy(), [0, 1])
+    assert not x == None and x != "a"  # noqa: E711
+    assert len({x, x, w}) == 2 and {w: 1}[w] == 1  # hashed by identity
+
+
 def test_numpy_arrays_outlive_their_tensors():
     array = weft.tensor(X).numpy()
     gc.collect()
@@ -305,6 +314,21 @@ def test_a_model_learns(make):
         assert optimizer.step() > 0
     assert losses[-1] < 0.7 * losses[0] and optimizer.steps == 150
     assert optimizer.lr == rate
+
+
+def test_usual_learning_rates():
+    layer = nn.Linear(2, 2)
+    rates = {make.__name__: make(layer).lr for make in (optim.AdamW, optim.SGD, optim.Lion, optim.Adafactor)}
+    assert rates == {"AdamW": 1e-3, "SGD": 1e-2, "Lion": 1e-4, "Adafactor": 1e-2}
+    with pytest.raises(weft.Error, match="momentum"):
+        optim.AdamW(layer, momentum=0.9)
+
+
+def test_modules_that_know_their_parent():
+    parent, child = nn.Module(), nn.Module()
+    parent.child, child.parent, child.layer = child, parent, nn.Linear(2, 2)
+    parent.layers = [child, parent]
+    assert [name for name, _ in parent.named_parameters()] == ["child.layer.weight", "child.layer.bias"]
 
 
 def test_parameters_and_state(tmp_path):

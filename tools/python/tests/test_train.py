@@ -111,6 +111,60 @@ def test_pairs_and_vectors():
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
 
 
+def test_a_language_model():
+    text = "the cat sat on the mat. " * 60
+    run = train(text, None, steps=300, length=16, d_model=32)
+    assert run.model.task == "causal-lm" and run.model.tokenizer == "characters"
+    assert "".join(run.model.generate("the cat", 12, temperature=0)) == " sat on the "
+    assert train([text, text], None, task="masked-lm", tokenizer="words", steps=2).model.task == "masked-lm"
+    with pytest.raises(TypeError, match="a text and a series have none"):
+        train(text, ["a"])
+    with pytest.raises(TypeError, match="expected one for each row; only a text"):
+        train(TEXTS, None)
+    with pytest.raises(TypeError, match="expected the share of the end of the data, got tuple"):
+        train(text, None, validation=(text, None))
+    with pytest.raises(weft.Error, match="share of 0.01 to 0.99, got 0.001"):
+        train(text, None, validation=0.001)
+
+
+@pytest.mark.parametrize("arch", ["gmlp", "tnn", "fnet"])
+def test_a_forecast(arch):
+    time = np.arange(400)
+    series = np.stack([10 + 3 * np.sin(time * 0.5), np.cos(time)], 1)
+    run = train(series, None, task="forecast", arch=arch, length=16, steps=400, horizon=3, targets=["0"], season=12)
+    assert run.model.labels == ["0+1", "0+2", "0+3"] and "MAE of a season before" in run.metrics[0]
+    want = 10 + 3 * np.sin(np.arange(400, 403) * 0.5)
+    got = run.model.forecast(series)
+    assert got.shape == (3, 1)
+    np.testing.assert_allclose(got[:, 0], want, atol=0.7)
+    np.testing.assert_array_equal(run.model.forecast(series[-16:]), got)
+    with pytest.raises(weft.Error, match=r"at least 16 rows of 2 columns, got \(15, 2\)"):
+        run.model.forecast(series[:15])
+
+
+def test_forecasts_of_several_columns():
+    time = np.arange(300)
+    both = train(np.stack([time % 4, 50 - time % 3], 1), None, task="forecast", arch="gmlp", length=12, horizon=2, steps=400)
+    assert both.model.labels == ["0+1", "0+2", "1+1", "1+2"]
+    np.testing.assert_allclose(both.model.forecast(np.stack([time % 4, 50 - time % 3], 1)), [[0, 50], [1, 49]], atol=0.5)
+    one = train(time % 5, None, task="forecast", arch="gmlp", length=8, steps=2).model
+    assert one.forecast(time % 5).shape == (1, 1) and one.max_length == 8
+    for wrong, error in ((["a", "b"], TypeError), (np.zeros((2, 2, 2)), TypeError), ([1.0, np.inf], ValueError)):
+        with pytest.raises(error, match="data: "):
+            train(wrong, None, task="forecast")
+    with pytest.raises(weft.Error, match="task forecast, got classifier"):
+        train(TEXTS, COLORS, steps=1).model.forecast(time)
+
+
+def test_tables_of_series():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"price": np.arange(200) % 7, "volume": np.arange(200) % 3})
+    model = train(table, None, task="forecast", targets=["price"], arch="gmlp", length=8, steps=2).model
+    assert model.labels == ["price+1"]
+    other = table.assign(date="today")[["date", "volume", "price"]]  # another order, and a column more
+    np.testing.assert_array_equal(model.forecast(other), model.forecast(table))
+
+
 def test_a_folder_and_a_validation_set(tmp_path):
     folder = tmp_path / "run"
     run = train(iter(TEXTS), COLORS, validation=(TEXTS[:6], COLORS[:6]), out=folder, steps=20, eval_every=10,
@@ -148,6 +202,39 @@ def test_ctrl_c(tmp_path):
     assert weft.load(tmp_path / "stopped").task == "classifier"
 
 
+def test_an_error_of_the_callback_is_raised_also_if_training_fails_after_it(tmp_path):
+    def fail(step, loss):
+        (tmp_path / "run").rename(tmp_path / "moved")  # so that the last state can't be saved
+        (tmp_path / "run").write_text("a file")
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        train(TEXTS, COLORS, callback=fail, out=tmp_path / "run")
+
+
+def test_best_is_the_validation_of_the_model():
+    run = train(TEXTS, COLORS, steps=40, eval_every=5, best_by="accuracy", lr=3e-2)
+    accuracies = [metrics["accuracy"] for metrics in run.metrics]
+    assert run.best["accuracy"] == max(accuracies)
+    losses = [metrics["loss"] for metrics in run.metrics]
+    chosen = train(TEXTS, COLORS, steps=40, eval_every=5, lr=3e-2).best
+    assert chosen["loss"] == min(losses)
+
+
+def test_names_are_in_the_order_of_the_command():
+    assert train(TEXTS, [("10", "9", "-1")[k % 3] for k in range(60)], steps=1).model.labels == ["-1", "9", "10"]
+    assert train(TEXTS, [("10", "9", "b")[k % 3] for k in range(60)], steps=1).model.labels == ["10", "9", "b"]
+
+
+def test_tables_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"text": TEXTS, "color": COLORS, "number": range(60)})
+    assert train(table["text"], table["color"], steps=1).model.labels == ["green", "red", "yellow"]
+    assert train(table[["number"]], COLORS, arch="gmlp", length=None, steps=1).model._loaded.channels == 1
+    with pytest.raises(TypeError, match=r"data: expected a list or one column, got DataFrame of shape \(60, 1\)"):
+        train(table[["text"]], COLORS)
+
+
 def test_types_of_labels():
     assert train(TEXTS, [0] + [0.5] * 59, steps=1).model.task == "regression"
     assert train(TEXTS, list(np.arange(60, dtype=np.float32)), steps=1).model.task == "regression"
@@ -173,7 +260,8 @@ def test_progress(capsys):
 @pytest.mark.parametrize(("data", "labels", "error", "message"), [
     (TEXTS, COLORS[:3], ValueError, "labels: expected one for each of 60 rows, got 3"),
     ([], [], ValueError, "expected at least 2 rows, got 0"),
-    ("text", ["a"], TypeError, "data: expected a list, got str"),
+    ("text", ["a"], TypeError, "labels: a text and a series have none"),
+    (5, ["a"], TypeError, "data: expected a list, got int"),
     ([1, 2], ["a", "b"], TypeError, "expected a text or a tuple of two texts, got 1"),
     (np.full((3, 2), np.nan), [0, 1, 0], ValueError, "row 0 has a NaN"),
     (np.zeros(3), [0, 1, 0], ValueError, r"expected numbers \(rows, n\) or .* got shape \(3,\)"),
@@ -181,6 +269,7 @@ def test_progress(capsys):
     (TEXTS[:2], [1.5, float("nan")], ValueError, "expected a label for each row, got nan"),
     (["one text", "one text"], ["a", "b"], weft.Error, "at least two"),
     (TEXTS[:2], ["a", None], ValueError, "expected a label for each row, got None"),
+    (TEXTS[:2], ["a", ""], weft.Error, "row 2: the label is empty"),
     (TEXTS[:2], [["a|b"], ["c"]], ValueError, "names without '|', got 'a|b'"),
 ])
 def test_refused(data, labels, error, message):
@@ -189,7 +278,7 @@ def test_refused(data, labels, error, message):
 
 
 @pytest.mark.parametrize(("settings", "message"), [
-    ({"arch": "none"}, "unknown architecture"), ({"task": "causal-lm"}, "expected a task on rows"),
+    ({"arch": "none"}, "unknown architecture"),
     ({"config": {"colour": 1}}, "unknown config key"), ({"steps": 0}, "steps"), ({"lr": -1.0}, "learning rate"),
     ({"optimizer": "none"}, "unknown optimizer"), ({"precision": "f16"}, "f16"), ({"validation": 1.5}, "share"),
 ])
@@ -209,5 +298,7 @@ def test_other_tasks_say_what_they_can():
     with pytest.raises(TypeError, match="the model reads numbers"):
         model.classify("abcdefghijkl")
     assert model.probabilities(np.zeros((0, 3))).shape == (0, 2)
+    with pytest.raises(ValueError, match="rows: expected at most 3 frames, got 4"):
+        model.probabilities(np.zeros((2, 4)))
     with pytest.raises(ValueError, match=r"expected numbers \(rows, n, channels\) that end in \(1,\), got \(2, 3, 2\)"):
         model.probabilities(np.zeros((2, 3, 2), np.float32))

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _weft, nn, ops, optim
-from ._rows import is_numbers, numbers_for, text_of
+from ._rows import is_numbers, numbers_for, series_of, text_of
 from ._train import Run, train
 from ._weft import Error, Gradients, Parameter, Random, Tape, Tensor
 
@@ -188,6 +188,18 @@ class Model:
             return self._loaded.numbers_of_numbers(numbers_for(self._loaded, rows))
         return self._loaded.numbers(self._texts(rows))
 
+    def forecast(self, series: Any) -> npt.NDArray[np.float64]:
+        """The numbers that follow a series, (horizon, targets). Only for forecasts.
+
+        series: an array (n) or (n, columns), or a pandas table with the columns of the training (others are ignored);
+            the model reads its last rows. The columns of the result are the targets of the training, see `labels`
+        """
+        if hasattr(series, "columns") and self.task == "forecast":
+            series = series[self._loaded.columns]
+        values = self._loaded.forecast(series_of(series)[0])
+        targets = len({label.rpartition("+")[0] for label in self.labels})
+        return values.reshape(targets, -1).T
+
     def _texts(self, rows: Any) -> list[str]:
         if self._loaded.channels > 0:
             raise TypeError("rows: expected an array of numbers, because the model reads numbers")
@@ -199,7 +211,9 @@ class Model:
         return self._loaded.vectors(_texts(texts))
 
     def save(self, folder: Union[str, os.PathLike[str]]) -> None:
-        """Writes the model as a checkpoint, which `load` and the command read."""
+        """Writes the model as a checkpoint, which `load` and the command read.
+
+        The model's own file is read again for this, and for pickling, unless the model was trained in this process."""
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, "model.safetensors")
         with open(path + ".part", "wb") as file:

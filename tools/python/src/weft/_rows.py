@@ -24,8 +24,8 @@ def text_of(text: Any) -> str:
 
 
 def is_numbers(data: Any) -> bool:
-    """Whether the data are rows of numbers, and not texts."""
-    return hasattr(data, "dtype") and np.issubdtype(np.asarray(data).dtype, np.number)
+    """Whether the data are rows of numbers, and not texts: an array, a tensor or a pandas table of numbers."""
+    return (hasattr(data, "dtype") or hasattr(data, "dtypes")) and np.issubdtype(np.asarray(data).dtype, np.number)
 
 
 def numbers_of(data: Any) -> npt.NDArray[Any]:
@@ -68,6 +68,8 @@ def numbers_for(loaded: _weft.Loaded, data: Any) -> npt.NDArray[Any]:
     if numbers.shape[-len(wanted):] != wanted or numbers.ndim != (4 if height > 0 else 3):
         shape = "pictures (rows, height, width, channels)" if height > 0 else "numbers (rows, n, channels)"
         raise ValueError(f"rows: expected {shape} that end in {wanted}, got {numbers.shape} of {numbers.dtype}")
+    if height == 0 and 0 < loaded.max_length < numbers.shape[1]:
+        raise ValueError(f"rows: expected at most {loaded.max_length} frames, got {numbers.shape[1]}")
     return flat(numbers)
 
 
@@ -75,7 +77,22 @@ def listed(name: str, values: Any) -> list[Any]:
     """The elements of a list, a numpy array, a pandas column or an iterator."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{name}: expected a list, got {type(values).__name__}")
+    if getattr(values, "ndim", 1) != 1:
+        raise TypeError(f"{name}: expected a list or one column, got {type(values).__name__} of shape {values.shape}")
     return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def series_of(data: Any) -> tuple[npt.NDArray[np.float32], list[str]]:
+    """A series as (n, columns) float32, and the names of its columns: those of a pandas table, or "0", "1", …"""
+    given = np.asarray(data)
+    if given.dtype.kind not in "biuf" or given.ndim not in (1, 2):
+        raise TypeError(f"data: expected a series of numbers (n) or (n, columns), got {given.dtype} of shape {given.shape}")
+    numbers = np.ascontiguousarray(given.reshape(len(given), -1), dtype=np.float32)
+    if not np.isfinite(numbers).all():
+        row = int(np.argwhere(~np.isfinite(numbers))[0][0])
+        raise ValueError(f"data: row {row} has a NaN, or a number that is infinite or too large for float32")
+    names = getattr(data, "columns", None)
+    return numbers, [str(name) for name in (range(numbers.shape[1]) if names is None else names)]
 
 
 def _plain(label: Any) -> Any:
@@ -121,24 +138,19 @@ def label_text(task: str, label: Any) -> str:
 
 
 def rows_of(data: Any, labels: Any, task: Union[str, None],
-            names: Union[list[str], None] = None) -> tuple[Any, str, list[str]]:
-    """The rows, their task, and the names of their labels. names: the labels that are known; None: those that occur."""
+            known: Union[list[str], None] = None) -> tuple[_weft.Rows, str]:
+    """The rows and their task. known: the labels that the rows may have; None: any."""
     given = [_plain(label) for label in listed("labels", labels)]
     task = task or task_of(given)
     texts = [label_text(task, label) for label in given]
-    if names is None:
-        names = sorted(set(texts), key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
-    index = {name: k for k, name in enumerate(names)}
-    if unknown := sorted(set(texts) - index.keys()):
-        raise ValueError(f"labels: {unknown[0]!r} does not occur in the training rows")
-    numbers = [index[text] for text in texts]
     rows = numbers_of(data) if is_numbers(data) else [text_of(text) for text in listed("data", data)]
     if len(rows) != len(given):
         raise ValueError(f"labels: expected one for each of {len(rows)} rows, got {len(given)}")
     if len(rows) < 2:
         raise ValueError(f"data: expected at least 2 rows, got {len(rows)} row")
+    options = _weft.LabelOptions(known or [], task == "retrieval")
     if isinstance(rows, list):
-        return _weft.text_rows(rows, numbers, names), task, names
+        return _weft.text_rows(rows, texts, options), task
     if rows.ndim == 4:
-        return _weft.picture_rows(flat(rows), *rows.shape[1:], numbers, names), task, names
-    return _weft.frame_rows(flat(rows), rows.shape[2], numbers, names), task, names
+        return _weft.picture_rows(flat(rows), *rows.shape[1:], texts, options), task
+    return _weft.frame_rows(flat(rows), rows.shape[2], texts, options), task

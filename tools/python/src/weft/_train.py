@@ -6,11 +6,11 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
-from typing import Any, Union
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Union
 
 from . import _weft
-from ._rows import rows_of
+from ._rows import listed, rows_of, series_of
 
 
 class Run:
@@ -29,8 +29,8 @@ class Run:
 
     @property
     def best(self) -> dict[str, Any]:
-        """The validation with the lowest loss."""
-        return min(self.metrics, key=lambda metrics: metrics["loss"])
+        """The validation of the best checkpoint, which is `model`."""
+        return next(metrics for metrics in self.metrics if metrics["step"] == self.model._loaded.step)
 
     def __repr__(self) -> str:
         return f"<weft.Run {self.model!r}, validation loss {self.best['loss']:.4f}>"
@@ -48,11 +48,49 @@ class _Display:
             self.width = 0 if end else len(text)
 
 
-def train(data: Any, labels: Any, *, arch: str = "tnn", task: Union[str, None] = None,
+class _Source(NamedTuple):
+    """What a model learns from."""
+
+    task: str
+    length: int  # of the sequences, if the data have one; otherwise 0
+    batch: int  # the usual one
+    start: Callable[..., None]  # start(settings, progress, evaluated, every_step)
+
+
+def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None], horizon: int,
+            targets: Union[Sequence[str], None], season: int) -> _Source:
+    """The data of the task: a text, a series, or rows."""
+    is_text = isinstance(data, str) or task in ("causal-lm", "masked-lm")
+    if is_text or task == "forecast":
+        if labels is not None:
+            raise TypeError("labels: a text and a series have none")
+        if not isinstance(validation, (float, int)):
+            raise TypeError(f"validation: expected the share of the end of the data, got {type(validation).__name__}")
+        if is_text:
+            text = data if isinstance(data, str) else "\n".join(map(str, listed("data", data)))
+            return _Source(task or "causal-lm", 0, 12, lambda *how: _weft.train_text(text, *how))
+        numbers, names = series_of(data)
+        chosen = list(targets) if targets is not None else names
+        return _Source("forecast", length or 64, 32,
+                       lambda *how: _weft.train_series(numbers, names, chosen, horizon, season, *how))
+    if labels is None:
+        raise TypeError("labels: expected one for each row; only a text (one str) and a forecast have none")
+    rows, task = rows_of(data, labels, task)
+    held = None
+    if not isinstance(validation, (float, int)):
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise TypeError(f"validation: expected a share or a pair (data, labels), got {validation!r}")
+        held = rows_of(*validation, task, rows.names if task == "classifier" else None)[0]
+    return _Source(task, rows.frames, 64 if task == "retrieval" else 32,
+                   lambda *how: _weft.train_rows(rows, held, *how))
+
+
+def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, None] = None,
           validation: Union[float, tuple[Any, Any]] = 0.1, out: Union[str, os.PathLike[str], None] = None,
           overwrite: bool = False, layers: Union[int, None] = None, d_model: Union[int, None] = None,
           length: Union[int, None] = None, patch: Union[int, None] = None, shift: int = 0,
-          flips: bool = False, dropout: Union[float, None] = None,
+          flips: bool = False, horizon: int = 1, targets: Union[Sequence[str], None] = None, season: int = 0,
+          dropout: Union[float, None] = None,
           config: Union[dict[str, Any], None] = None, steps: Union[int, None] = None,
           epochs: Union[float, None] = None, batch: Union[int, None] = None, lr: float = 1e-3,
           schedule: str = "cosine", warmup: int = 100, optimizer: str = "adamw",
@@ -62,26 +100,33 @@ def train(data: Any, labels: Any, *, arch: str = "tnn", task: Union[str, None] =
           dimensions: int = 128, eval_every: Union[int, None] = None, patience: int = 0, best_by: str = "loss",
           precision: str = "f32", seed: int = 1, progress: bool = True,
           callback: Union[Callable[[int, float], Any], None] = None) -> Run:
-    """Trains a model on rows in memory.
+    """Trains a model on data in memory.
 
     >>> run = weft.train(["Oil prices soar", "A late goal", …], ["Business", "Sports", …], epochs=5)
     >>> run.model.classify("Shares fall")
+    >>> weft.train(open("book.txt").read()).model.generate("It was")
+    >>> weft.train(table, task="forecast", targets=["price"], horizon=7).model.forecast(table)
 
     data: texts or pairs of texts (tuples of two), in a list, a numpy array, a pandas column or an iterator; an array of
-        numbers (rows, n) or (rows, n, channels); or pictures, an array of uint8 (rows, height, width[, channels])
+        numbers (rows, n) or (rows, n, channels); or pictures, an array of uint8 (rows, height, width[, channels]). For
+        a language model: one text, or a list of texts, which line ends then join. For a forecast: a series, an array
+        (n) or (n, columns) or a pandas table, in the order of time
     labels: one for each row. Their type says what is learned, unless task does: str or int a classifier, float (or
-        lists of floats) a regression, lists of str several labels ("multilabel")
+        lists of floats) a regression, lists of str several labels ("multilabel"). A text and a series have none
     arch: "gmlp", "tnn" or "fnet"
     task: "classifier", "regression", "multilabel", "tagging" (a list of tags, one for each word) or "retrieval" (the
-        label is a text that belongs to the row's text)
-    validation: the share of the rows that chooses the best checkpoint, or a pair (data, labels)
+        label is a text that belongs to the row's text); of one text "causal-lm" or "masked-lm"; "forecast"
+    validation: the share of the rows, or of the end of a text or series, that chooses the best checkpoint, or a pair
+        (data, labels)
     out: the run's folder; None: a temporary one, which is removed
     layers, d_model, dropout: sizes of the model; config: other fields of its architecture (weft info --arch NAME)
-    length: the longest sequence, in tokens or frames
+    length: the longest sequence, or the windows of a text or series, in tokens or frames
     patch, shift, flips: of pictures: the side of the square patches that the model reads (None: at most 64 patches), by
         how many pixels training moves pictures at random, and whether it mirrors half of them
-    steps, epochs: length of the run; None: 5 epochs, but at least 1000 steps (at most 100 epochs)
-    batch: rows of a step (32; retrieval: 64)
+    targets, horizon, season: of a forecast: the columns to predict (None: all; those of an array are "0", "1", …), how
+        many rows after those that the model reads, and the rows of a season, for a comparison in the metrics
+    steps, epochs: length of the run; None: 5 epochs, but at least 1000 steps (at most 100 epochs); of a text 2000
+    batch: rows or windows of a step (32; retrieval: 64; language models: 12)
     eval_every: steps between validations, each of which saves a checkpoint (a tenth of the steps, at most 500)
     callback: callback(step, loss) is called after each step. An exception stops the run and is raised again
     Other arguments are the options of `weft train` of the same name.
@@ -90,26 +135,21 @@ def train(data: Any, labels: Any, *, arch: str = "tnn", task: Union[str, None] =
     the model is saved before, and `weft.load(out)` loads it. Raises Error, ValueError or TypeError, which say what was
     expected.
     """
-    rows, task, names = rows_of(data, labels, task)
-    held = None
-    if not isinstance(validation, (float, int)):
-        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-            raise TypeError(f"validation: expected a share or a pair (data, labels), got {validation!r}")
-        held = rows_of(*validation, task, names if task == "classifier" else None)[0]
+    source = _source(data, labels, task, validation, length, horizon, targets, season)
     settings = _weft.Settings()
-    if held is None:
+    if isinstance(validation, (float, int)):
         settings.validation = validation
     fields = dict(config or {})
     for name, value in (("layers", layers), ("d_model", d_model), ("seq_len", length), ("dropout", dropout)):
         if value is not None:
             fields[name] = value
-    if rows.frames > 0 and arch in ("gmlp", "tnn", "fnet"):
-        fields.setdefault("seq_len", rows.frames)
-    settings.arch, settings.task, settings.config = arch, task, json.dumps(fields)
+    if source.length > 0 and arch in ("gmlp", "tnn", "fnet"):
+        fields.setdefault("seq_len", source.length)
+    settings.arch, settings.task, settings.config = arch, source.task, json.dumps(fields)
     settings.length = fields.get("seq_len", 0)
     settings.patch, settings.shift, settings.flips = patch or 0, shift, flips
     settings.steps, settings.epochs, settings.eval_every = steps, epochs, eval_every or 0
-    settings.batch = batch if batch is not None else 64 if task == "retrieval" else 32
+    settings.batch = batch if batch is not None else source.batch
     settings.lr, settings.schedule, settings.warmup = lr, schedule, warmup
     settings.label_smoothing, settings.ema, settings.balance = label_smoothing, ema, balance
     settings.tokenizer, settings.vocabulary_size, settings.min_count = tokenizer or "", vocabulary_size, min_count
@@ -132,7 +172,7 @@ def train(data: Any, labels: Any, *, arch: str = "tnn", task: Union[str, None] =
     from . import _from_bytes
     with tempfile.TemporaryDirectory(prefix="weft-") as temporary:
         settings.folder = os.fspath(out) if out is not None else os.path.join(temporary, "run")
-        _weft.train(rows, held, settings, stepped, evaluated, callback is not None)
+        source.start(settings, stepped, evaluated, callback is not None)
         with open(os.path.join(settings.folder, "best", "model.safetensors"), "rb") as file:
             model = _from_bytes(file.read(), None)
     return Run(model, metrics, settings.folder if out is not None else None)

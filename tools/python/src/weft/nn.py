@@ -96,18 +96,27 @@ class TnnLayer(_weft.TnnLayer):
         super().__init__(d, json.dumps(config), causal, _next_seed(), dtype)
 
 
-def _parameters(name: str, value: Any) -> Iterator[tuple[str, _weft.Parameter]]:
+def _parameters(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, _weft.Parameter]]:
+    """The parameters in a value with their names. seen: the modules and containers that were visited."""
     if isinstance(value, _weft.Parameter):
         yield name, value
-    elif hasattr(value, "named_parameters"):
-        for inner, parameter in value.named_parameters():
-            yield f"{name}.{inner}", parameter
-    elif isinstance(value, (list, tuple)):
-        for k, part in enumerate(value):
-            yield from _parameters(f"{name}.{k}", part)
+        return
+    if isinstance(value, Module):
+        parts = vars(value)
     elif isinstance(value, dict):
-        for key, part in value.items():
-            yield from _parameters(f"{name}.{key}", part)
+        parts = value
+    elif isinstance(value, (list, tuple)):
+        parts = dict(enumerate(value))
+    else:
+        if hasattr(value, "named_parameters"):  # a layer
+            for inner, parameter in value.named_parameters():
+                yield f"{name}.{inner}", parameter
+        return
+    if id(value) in seen:  # a module that holds itself, such as a child with a reference to its parent
+        return
+    seen.add(id(value))
+    for key, part in parts.items():
+        yield from _parameters(f"{name}.{key}" if name else str(key), part, seen)
 
 
 class Module:
@@ -115,7 +124,7 @@ class Module:
 
     def named_parameters(self) -> list[tuple[str, _weft.Parameter]]:
         """The parameters with their names, such as "blocks.0.proj1.weight"."""
-        return [pair for name, value in vars(self).items() for pair in _parameters(name, value)]
+        return list(_parameters("", self, set()))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of the parameters, by name."""

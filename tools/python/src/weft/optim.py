@@ -33,46 +33,53 @@ class Optimizer(_weft.Optimizer):
         super().__init__(named, name, lr, {key.replace("_", "-"): value for key, value in own.items()}, weight_decay, clip)
 
 
-class AdamW(Optimizer):
-    """AdamW. Options: beta1, beta2, eps."""
+class _Named(Optimizer):
+    """An optimizer whose class says its name and its usual learning rate."""
 
-    def __init__(self, parameters: Any, lr: float = 1e-3, **options: Any) -> None:
-        super().__init__(parameters, "adamw", lr, **options)
+    _name: str
+    _rate = 1e-3
 
-
-class Adam(Optimizer):
-    """Adam. Options: beta1, beta2, eps."""
-
-    def __init__(self, parameters: Any, lr: float = 1e-3, **options: Any) -> None:
-        super().__init__(parameters, "adam", lr, **options)
+    def __init__(self, parameters: Any, lr: Union[float, None] = None, *, weight_decay: Union[float, None] = None,
+                 clip: float = 1.0, **own: float) -> None:
+        super().__init__(parameters, self._name, self._rate if lr is None else lr, weight_decay=weight_decay, clip=clip,
+                         **own)
 
 
-class SGD(Optimizer):
-    """Stochastic gradient descent. Option: momentum."""
+class AdamW(_Named):
+    """AdamW. lr: by default 1e-3. Options: beta1, beta2, eps."""
 
-    def __init__(self, parameters: Any, lr: float = 1e-2, **options: Any) -> None:
-        super().__init__(parameters, "sgd", lr, **options)
-
-
-class Lion(Optimizer):
-    """Lion (arXiv 2302.06675). Options: beta1, beta2."""
-
-    def __init__(self, parameters: Any, lr: float = 1e-4, **options: Any) -> None:
-        super().__init__(parameters, "lion", lr, **options)
+    _name = "adamw"
 
 
-class Muon(Optimizer):
-    """Muon for matrices, AdamW for everything else. Option: momentum."""
+class Adam(_Named):
+    """Adam. lr: by default 1e-3. Options: beta1, beta2, eps."""
 
-    def __init__(self, parameters: Any, lr: float = 1e-3, **options: Any) -> None:
-        super().__init__(parameters, "muon", lr, **options)
+    _name = "adam"
 
 
-class Adafactor(Optimizer):
-    """Adafactor (arXiv 1804.04235), with half of AdamW's memory. Options: those of `weft train --help`, with _ for -."""
+class SGD(_Named):
+    """Stochastic gradient descent. lr: by default 1e-2. Option: momentum."""
 
-    def __init__(self, parameters: Any, lr: float = 1e-2, **options: Any) -> None:
-        super().__init__(parameters, "adafactor", lr, **options)
+    _name, _rate = "sgd", 1e-2
+
+
+class Lion(_Named):
+    """Lion (arXiv 2302.06675). lr: by default 1e-4. Options: beta1, beta2."""
+
+    _name, _rate = "lion", 1e-4
+
+
+class Muon(_Named):
+    """Muon for matrices, AdamW for everything else. lr: by default 1e-3. Option: momentum."""
+
+    _name = "muon"
+
+
+class Adafactor(_Named):
+    """Adafactor (arXiv 1804.04235), with half of AdamW's memory. lr: by default 1e-2. Options: those of
+    `weft train --help`, with _ for -."""
+
+    _name, _rate = "adafactor", 1e-2
 
 
 def schedule(name: str = "cosine", *, peak: float, warmup: int = 100, steps: int = 2000,

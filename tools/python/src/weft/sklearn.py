@@ -5,7 +5,8 @@
 >>> classifier.predict(["Oil prices soar"])
 
 They work in pipelines, grid searches and cross-validation, and can be pickled. X is a list of texts (or of tuples of two
-texts), a matrix (rows, n), which a model reads as n numbers, one after the other, or an array (rows, n, channels).
+texts), a matrix (rows, n), which a model reads as n numbers, one after the other, or an array (rows, n, channels). An
+array of uint8 with three or four axes holds pictures, as for `weft.train`.
 """
 
 from __future__ import annotations
