@@ -21,7 +21,7 @@ struct Options {
   std::string model, mode = "train", precision = "f32", save, isa;
   int threads = Context::current().threads(), repeat = 15;
   double seconds = 0;
-  bool serve = false, recompute = false;
+  bool serve = false, recompute = false, batch_first = false;
 };
 
 // --seq-len and so on override the model's default size, if it has one of that name.
@@ -100,6 +100,8 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--seconds", o.seconds, "Run for this many seconds and print only the steps per second");
   app.add_option("--save", o.save,
                  "Write input, parameters, result and gradients to this safetensors file; measure nothing");
+  app.add_flag("--batch-first", o.batch_first,
+               "gmlp without --lm: Call the blocks with sequences (b, n, d) in place of (n, b, d)");
   app.add_flag("--recompute", o.recompute, "Recompute each block in backward");
   app.add_flag(
       "--serve", o.serve,
@@ -148,6 +150,9 @@ int run(int argc, char** argv) {
     throw Error("--precision int8 needs --mode forward and no --save: a quantized model is for inference only");
   sizes.precision = sizes.int8 ? Precision::bf16 : precision_from_name(o.precision);
   sizes.recompute = o.recompute;
+  if (o.batch_first && (o.model != "gmlp" || sizes.vocabulary > 0))
+    throw Error("--batch-first needs --model gmlp without --lm: other models have one layout");
+  sizes.batch_first = o.batch_first;
   Step step(sizes, mode_from_name(o.mode), o.threads);
   if (!o.save.empty()) {
     step.save(o.save);

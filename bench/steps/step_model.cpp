@@ -44,12 +44,17 @@ void run_through(const StepSizes& s, StepModel& model, const Blocks<Block>& bloc
   };
 }
 
-// x (n, b, d)
+// x (n, b, d), or (b, n, d)
 void make_gmlp(const StepSizes& s, StepModel& model) {
   const auto blocks =
       stack<GmlpBlock>(s, model, [&](const Init& own) { return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own); });
-  run_through(s, model, blocks, {s.seq_len, s.batch, s.d_model},
-              [](const GmlpBlock& block, const Tensor& x) { return block.tokens_first(x, SpatialMask::causal()); });
+  const SpatialMask causal = SpatialMask::causal();
+  if (s.batch_first)
+    run_through(s, model, blocks, {s.batch, s.seq_len, s.d_model},
+                [causal](const GmlpBlock& block, const Tensor& x) { return block(x, causal); });
+  else
+    run_through(s, model, blocks, {s.seq_len, s.batch, s.d_model},
+                [causal](const GmlpBlock& block, const Tensor& x) { return block.tokens_first(x, causal); });
 }
 
 // x (b, n, d)

@@ -16,8 +16,9 @@ struct StepSizes {
   std::int64_t heads = 8, query_block = 0;                                     // attention
   std::int64_t vocabulary = 0;                                                 // 0: only the stack of blocks
   Precision precision = Precision::f32;                                        // precision of the activations
-  bool recompute = false;                                                      // recompute each block in backward
-  bool int8 = false;  // quantized weights, only for forward passes
+  bool batch_first = false;  // gmlp: sequences (b, n, d), as programs call its blocks, in place of (n, b, d)
+  bool recompute = false;    // recompute each block in backward
+  bool int8 = false;         // quantized weights, only for forward passes
 };
 
 // The sizes of the original experiments.

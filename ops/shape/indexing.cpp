@@ -1,8 +1,10 @@
 // Elements by their indices along an axis: index_select, gather, scatter_add.
 #include <algorithm>
+#include <cstring>
 
 #include "base/common.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/pointwise.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
 
@@ -46,9 +48,25 @@ Tensor positions(const char* op, const Shape& shape, std::int64_t dim, const Ten
   return result;
 }
 
+// The rows of a matrix with these indices (…): (…, columns). Integers have no gradient.
+Tensor rows_at(const Tensor& matrix, const Tensor& indices) {
+  if (is_floating(matrix.dtype())) return embedding(indices, matrix);
+  if (is_complex(matrix.dtype())) return complex(rows_at(real(matrix), indices), rows_at(imag(matrix), indices));
+  Shape shape = indices.shape();
+  shape.push_back(matrix.size(1));
+  Tensor result = Tensor::empty(shape, matrix.dtype());
+  const Tensor from = raw::contiguous(matrix), at = raw::contiguous(indices);
+  const std::size_t row = static_cast<std::size_t>(matrix.size(1)) * dtype_size(matrix.dtype());
+  auto* to = static_cast<char*>(result.mutable_raw());
+  for (std::int64_t i = 0; i < at.numel() && row > 0; ++i, to += row)
+    std::memcpy(to, static_cast<const char*>(from.raw()) + static_cast<std::size_t>(at.data<std::int64_t>()[i]) * row,
+                row);
+  return result;
+}
+
 // The elements of x at these positions.
 Tensor elements(const Tensor& x, const Tensor& positions) {
-  return reshape(embedding(positions, reshape(x, {x.numel(), 1})), positions.shape());
+  return reshape(rows_at(reshape(x, {x.numel(), 1}), positions), positions.shape());
 }
 
 // y = x; y[position_i] += source_i, in the order of i. dx = dy; dsource_i = dy[position_i]
@@ -90,14 +108,14 @@ struct ScatterAddOp : Op {
 
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
   return guard_memory("index_select", [&] {
-    check_floating("index_select", x);
+    if (!x.defined()) fail("index_select", "expected a tensor, got an undefined one");
     const auto d = static_cast<std::int64_t>(checked_dim("index_select", dim, x.rank()));
     check_indices("index_select", indices, x.size(d));
     if (indices.rank() != 1) fail("index_select", "expected indices of shape (k), got " + describe(indices));
     const Tensor first = transpose(x, 0, d);
     Shape shape = first.shape();
     const Tensor rows =
-        embedding(indices, reshape(first, {shape[0], numel(shape) / std::max<std::int64_t>(shape[0], 1)}));
+        rows_at(reshape(first, {shape[0], numel(shape) / std::max<std::int64_t>(shape[0], 1)}), indices);
     shape[0] = indices.numel();
     return transpose(reshape(rows, shape), 0, d);
   });
@@ -105,7 +123,7 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
 
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
   return guard_memory("gather", [&] {
-    check_floating("gather", x);
+    if (!x.defined()) fail("gather", "expected a tensor, got an undefined one");
     return elements(x, positions("gather", x.shape(), dim, index));
   });
 }

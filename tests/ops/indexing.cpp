@@ -114,6 +114,25 @@ TEST_CASE("argmax, argmin, topk: the first of equal elements, and NaN first") {
   CHECK(argmax(Tensor::zeros({0, 3}), 1).shape() == Shape{0});
 }
 
+TEST_CASE("index_select, gather: integers and complex numbers") {
+  const Tensor i = Tensor::from<I>({1, 2, 3, (I{1} << 53) + 1, 5, 6}, {2, 3}), columns = Tensor::from<I>({2, 0}, {2});
+  CHECK(index_select(i, 1, columns).to_vector<I>() == std::vector<I>{3, 1, 6, (I{1} << 53) + 1});
+  CHECK(index_select(transpose(i, 0, 1), 0, columns).to_vector<I>() == std::vector<I>{3, 6, 1, (I{1} << 53) + 1});
+  CHECK(gather(i, 1, Tensor::from<I>({1, 0}, {2, 1})).to_vector<I>() == std::vector<I>{2, (I{1} << 53) + 1});
+  const Tensor bytes = Tensor::from(std::vector<std::int8_t>{1, -2, 3, 4}, {4});
+  CHECK(index_select(bytes, 0, columns).to_vector<std::int8_t>() == std::vector<std::int8_t>{3, 1});
+  CHECK(index_select(Tensor::zeros({3, 0}, DType::i64), 0, columns).shape() == Shape{2, 0});
+  const Tensor a = random_tensor({{3, 2}}, 1), b = random_tensor({{3, 2}}, 2);
+  const Tensor chosen = index_select(complex(a, b), 0, columns);
+  CHECK(same_bits(real(chosen), index_select(a, 0, columns)));
+  CHECK(same_bits(imag(chosen), index_select(b, 0, columns)));
+  const Function f = [&](const std::vector<Tensor>& in) {
+    const Tensor z = gather(complex(in[0], in[1]), 1, Tensor::from<I>({1, 0, 1}, {3, 1}));
+    return mul(real(z), square(imag(z)));
+  };
+  CHECK(gradient_error(f, {a, b}, {true, true}) <= 1e-7);
+}
+
 TEST_CASE("scatter_add: bf16 sums are rounded once") {
   const Tensor ones = Tensor::full({300}, 1, DType::bf16), where_to = Tensor::zeros({300}, DType::i64);
   CHECK(scatter_add(Tensor::zeros({1}, DType::bf16), 0, where_to, ones).item() == 300);
@@ -125,7 +144,9 @@ TEST_CASE("elements by indices: errors") {
   CHECK_THROWS_AS(index_select(x, 2, one), Error);
   CHECK_THROWS_AS(index_select(x, 0, Tensor::zeros({1})), Error);
   CHECK_THROWS_AS(index_select(x, 0, Tensor::zeros({1, 1}, DType::i64)), Error);
-  CHECK_THROWS_AS(index_select(Tensor::zeros({2}, DType::c64), 0, one), Error);
+  CHECK_THROWS_AS(index_select(Tensor(), 0, one), Error);
+  CHECK_THROWS_AS(gather(Tensor(), 0, one), Error);
+  CHECK_THROWS_AS(scatter_add(one, 0, one, one), Error);
   CHECK_THROWS_WITH_AS(gather(x, 1, Tensor::full({1, 1}, -1, DType::i64)),
                        "[gather] expected indices from 0 to 2, got -1", Error);
   CHECK_THROWS_WITH_AS(gather(x, 1, Tensor::zeros({3, 1}, DType::i64)), doctest::Contains("not longer than it"), Error);
