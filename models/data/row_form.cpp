@@ -322,11 +322,7 @@ std::optional<RowForm> find_text_form(const Content& content, const std::string&
 std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form) {
   if (form.format == DataFormat::fasttext) return fasttext_rows(content);
   if (form.format == DataFormat::conll) return conll_rows(content, form.conll, form.label.has_value());
-  if (form.format == DataFormat::jsonl) {
-    std::vector<std::size_t> texts = form.text;
-    texts.insert(texts.end(), form.second.begin(), form.second.end());
-    return jsonl_rows(content, form.names, form.label, texts);
-  }
+  if (form.format == DataFormat::jsonl) return jsonl_rows(content, form.names, form.label, form.text, form.second);
   return delimited_rows(content, form.dialect);
 }
 

@@ -135,11 +135,9 @@ class FasttextRows : public RowReader {
 class JsonlRows : public RowReader {
  public:
   JsonlRows(Content content, const std::vector<std::string>& keys, std::optional<std::size_t> label,
-            const std::vector<std::size_t>& text)
-      : RowReader(std::move(content)), label_(label), is_text_(keys.size()), first_text_(keys[text[0]]) {
+            const std::vector<std::size_t>& text, const std::vector<std::size_t>& second)
+      : RowReader(std::move(content)), keys_(keys), label_(label), text_(text), second_(second) {
     for (std::size_t i = 0; i < keys.size(); ++i) places_.emplace(keys[i], i);
-    for (const std::size_t i : text) is_text_[i] = true;
-    if (label) label_name_ = keys[*label];
   }
 
  private:
@@ -147,25 +145,36 @@ class JsonlRows : public RowReader {
     const auto row = json_row(take_line(), [](const std::string&) {});
     if (!row.is_object()) fail("expected a JSON object");
     fields.assign(places_.size(), "");
-    bool has_label = !label_, has_text = false;
+    std::vector<bool> given(places_.size());
     for (const auto& [key, value] : row.items()) {
       const auto place = places_.find(key);
       if (place == places_.end() || value.is_null()) continue;
       const std::size_t i = place->second;
-      has_label = has_label || i == label_;
-      has_text = has_text || is_text_[i];
+      given[i] = true;
       if (json_text(value, fields[i])) continue;
-      if (is_text_[i] || i == label_) fail("expected a string, a number or true or false as \"" + key + "\"");
+      if (i == label_ || is_one_of(text_, i) || is_one_of(second_, i))
+        fail("expected a string, a number or true or false as \"" + key + "\"");
       fields[i] = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }
-    if (!has_label) fail("expected a value of \"" + label_name_ + "\"");
-    if (!has_text) fail("expected a value of \"" + first_text_ + "\"");
+    if (label_) expect_one_of({*label_}, given);
+    expect_one_of(text_, given);
+    expect_one_of(second_, given);
   }
 
+  static bool is_one_of(const std::vector<std::size_t>& keys, std::size_t i) {
+    return std::find(keys.begin(), keys.end(), i) != keys.end();
+  }
+
+  // A row is bad if all of these keys are missing.
+  void expect_one_of(const std::vector<std::size_t>& keys, const std::vector<bool>& given) {
+    if (!keys.empty() && std::none_of(keys.begin(), keys.end(), [&](std::size_t i) { return given[i]; }))
+      fail("expected a value of \"" + keys_[keys[0]] + "\"");
+  }
+
+  std::vector<std::string> keys_;
   std::unordered_map<std::string, std::size_t> places_;
   std::optional<std::size_t> label_;
-  std::vector<bool> is_text_;
-  std::string label_name_, first_text_;
+  std::vector<std::size_t> text_, second_;
 };
 
 }  // namespace
@@ -231,8 +240,9 @@ std::unique_ptr<RowReader> delimited_rows(Content content, const Dialect& dialec
 std::unique_ptr<RowReader> fasttext_rows(Content content) { return std::make_unique<FasttextRows>(std::move(content)); }
 
 std::unique_ptr<RowReader> jsonl_rows(Content content, const std::vector<std::string>& keys,
-                                      std::optional<std::size_t> label, const std::vector<std::size_t>& text) {
-  return std::make_unique<JsonlRows>(std::move(content), keys, label, text);
+                                      std::optional<std::size_t> label, const std::vector<std::size_t>& text,
+                                      const std::vector<std::size_t>& second) {
+  return std::make_unique<JsonlRows>(std::move(content), keys, label, text, second);
 }
 
 }  // namespace weft::detail

@@ -92,10 +92,12 @@ struct ConllColumns {
 };
 // Two fields for each sentence: the tags, empty unless `labelled`, and the words.
 std::unique_ptr<RowReader> conll_rows(const Content& content, const ConllColumns& columns, bool labelled);
-// The values of the keys; a missing value or null becomes "". `label` and `text` are indices into `keys`. A row must
-// have the label and at least one of the texts, and these must be strings, numbers, true or false.
+// The values of the keys; a missing value or null becomes "". `label`, `text` and `second` are indices into
+// `keys`. A row must have the label, at least one value of the text and, if it is a pair, one of the second text, and these
+// must be strings, numbers, true or false.
 std::unique_ptr<RowReader> jsonl_rows(Content content, const std::vector<std::string>& keys,
-                                      std::optional<std::size_t> label, const std::vector<std::size_t>& text);
+                                      std::optional<std::size_t> label, const std::vector<std::size_t>& text,
+                                      const std::vector<std::size_t>& second);
 
 // The command that converts a file to UTF-8.
 std::string convert_hint(const char* encoding);

@@ -27,9 +27,10 @@ Tensor SpatialGatingUnit::operator()(const Tensor& z, const SpatialMask& mask) c
 
 // y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n]
 Tensor SpatialGatingUnit::tokens_first(const Tensor& z, const SpatialMask& mask, const SpatialMix& mix) const {
-  if (z.rank() != 3 || z.size(0) > seq_len)
-    throw Error("[SpatialGatingUnit] expected sequences of at most " + std::to_string(seq_len) +
-                " tokens, got (n, b, d_z) = " + to_string(z.shape()));
+  if (z.rank() != 3) throw Error("[SpatialGatingUnit] expected z (n, b, d_z), got " + to_string(z.shape()));
+  if (z.size(0) > seq_len)
+    throw Error("[SpatialGatingUnit] expected sequences of at most " + std::to_string(seq_len) + " tokens, got " +
+                std::to_string(z.size(0)));
   if (mix && (mask.tensor.defined() || mask.is_causal))
     throw Error("[SpatialGatingUnit] expected either a mask or a mix, because a mix replaces weight, mask and bias");
   const std::int64_t n = z.size(0);

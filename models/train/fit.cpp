@@ -21,6 +21,7 @@ namespace {
 
 // Steps for `size` rows or tokens, of which a batch has `batch`.
 std::int64_t steps_of(const FitOptions& o, std::int64_t size, std::int64_t batch, const UsualSteps& usual) {
+  if (o.steps && o.epochs) throw Error("[fit] expected steps or epochs, got both");
   if (o.steps) return *o.steps;
   if (batch < 1) throw Error("[fit] expected a batch of at least 1 row, got " + std::to_string(o.batch));
   if (o.epochs && !(*o.epochs > 0)) throw Error("[fit] expected epochs above 0, got " + std::to_string(*o.epochs));

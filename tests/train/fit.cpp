@@ -56,6 +56,8 @@ TEST_CASE("fit: the number of steps is that of weft train") {
   options.epochs = 1e-9;
   CHECK(planned_steps(20, options) == 1);
   options.steps = 7;
+  CHECK_THROWS_WITH_AS((void)planned_steps(20, options), "[fit] expected steps or epochs, got both", Error);
+  options.epochs = {};
   CHECK(planned_steps(20, options) == 7);
 }
 

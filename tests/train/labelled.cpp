@@ -10,6 +10,7 @@
 #include "labelled_support.h"
 #include "temporary_folder.h"
 #include "weft/error.h"
+#include "weft/tokenizer.h"
 
 namespace weft::test {
 namespace {
@@ -266,6 +267,14 @@ TEST_CASE("labeled texts: JSON lines") {
         "file: row 2: expected a string, a number or true or false as \"label\"" + skip);
   CHECK(error(good + "{\"text\":\"b\",\"label\":1,\"x\":" + std::string(100000, '[') + "\n") ==
         "file: row 2: expected a JSON object" + skip);
+  LabelledOptions pair;
+  pair.text = {"text"};
+  pair.second = {"b", "c"};
+  pair.label = "label";
+  const std::string whole = "{\"text\":\"a\",\"b\":\"b\",\"c\":\"c\",\"label\":1}\n";
+  CHECK(parse(whole + "{\"text\":\"a\",\"c\":\"c\",\"label\":2}", pair).texts[1] == text_pair("a", "c"));
+  CHECK(error(whole + "{\"text\":\"a\",\"label\":1}", pair) == "file: row 2: expected a value of \"b\"" + skip);
+  CHECK(error(whole + "{\"b\":\"a\",\"label\":1}", pair) == "file: row 2: expected a value of \"text\"" + skip);
   CHECK(contains(error("[{\"text\":\"a\"}]"), "expected a JSON object in each line, got a JSON array (jq"));
   CHECK(contains(error("{\"text\"", format(DataFormat::jsonl)), "row 1: expected a JSON object"));
 }

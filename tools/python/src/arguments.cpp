@@ -4,10 +4,36 @@ namespace weft::python {
 
 namespace nb = nanobind;
 
-DType dtype_of_name(const std::string& name) {
-  for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i64, DType::i8, DType::c64, DType::c128})
-    if (name == dtype_name(dtype)) return dtype;
+DType dtype_of(nb::handle dtype) {
+  constexpr std::pair<const char*, const char*> others[] = {
+      {"float32", "f32"}, {"float64", "f64"}, {"float", "f64"},     {"bfloat16", "bf16"},  {"int64", "i64"},
+      {"int", "i64"},     {"int8", "i8"},     {"complex64", "c64"}, {"complex128", "c128"}};
+  std::string name;
+  if (!nb::try_cast(dtype, name))
+    name = nb::cast<std::string>(dtype.attr(nb::hasattr(dtype, "name") ? "name" : "__name__"));
+  for (const auto& [other, own] : others)
+    if (name == other) name = own;
+  for (const DType known : {DType::f32, DType::f64, DType::bf16, DType::i64, DType::i8, DType::c64, DType::c128})
+    if (name == dtype_name(known)) return known;
   throw nb::value_error(("dtype: expected f32, f64, bf16, i64, i8, c64 or c128, got " + name).c_str());
+}
+
+std::pair<Tensor, Tensor> promoted(const Tensor& x, const Tensor& y) {
+  // In the order of precision. bf16 is a real dtype, whatever its operand is.
+  const auto place = [](DType dtype) {
+    switch (dtype) {
+      case DType::i8: return 1;
+      case DType::i64: return 2;
+      case DType::bf16: return 3;
+      case DType::f32: return 4;
+      case DType::f64: return 5;
+      default: return 0;  // complex
+    }
+  };
+  const int a = place(x.dtype()), b = place(y.dtype());
+  if (a == b || a == 0 || b == 0) return {x, y};
+  if (a < b) return {cast(x, y.dtype()), y};
+  return {x, cast(y, x.dtype())};
 }
 
 std::vector<Tensor> Argument<std::vector<Tensor>>::of(nb::handle parts) {

@@ -1,6 +1,7 @@
 // How the arguments of an operation of Python become those of a function of the library.
 #pragma once
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,9 +9,11 @@
 #include <weft/random.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tensors.h"
@@ -27,7 +30,11 @@ struct Optional {
   Tensor tensor;
 };
 
-DType dtype_of_name(const std::string& name);
+// A dtype by weft's name or numpy's ("f32" or "float32"), or as a dtype of numpy.
+DType dtype_of(nanobind::handle dtype);
+
+// Both tensors in one dtype: the more precise one of two real dtypes, and the real one of a real one and integers.
+std::pair<Tensor, Tensor> promoted(const Tensor& x, const Tensor& y);
 
 // Argument<T>::of(x) is an argument of type T; Given is what nanobind makes of Python's object.
 template <class T>
@@ -62,8 +69,8 @@ struct Argument<Reduction> {
 };
 template <>
 struct Argument<DType> {
-  using Given = std::string;
-  static DType of(const std::string& name) { return dtype_of_name(name); }
+  using Given = nanobind::handle;
+  static DType of(nanobind::handle dtype) { return dtype_of(dtype); }
 };
 template <>
 struct Argument<const Random*> {  // None: no random numbers, and so no dropout

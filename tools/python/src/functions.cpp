@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,36 +22,56 @@ using namespace nb::literals;
 using std::int64_t;
 
 struct Named {
-  const char* name;
+  const char *name, *meaning;
   Tensor (*function)(const Tensor&);
 };
 constexpr Named unary[] = {
-    {"abs", abs},   {"exp", exp},     {"expm1", expm1},     {"log", log},           {"log1p", log1p},
-    {"sqrt", sqrt}, {"rsqrt", rsqrt}, {"square", square},   {"sign", sign},         {"reciprocal", reciprocal},
-    {"sin", sin},   {"cos", cos},     {"erf", erf},         {"softplus", softplus}, {"relu", relu},
-    {"gelu", gelu}, {"silu", silu},   {"sigmoid", sigmoid}, {"tanh", tanh},         {"real", real},
-    {"imag", imag}, {"conj", conj},   {"angle", angle}};
+    {"abs", "|x|", abs},
+    {"exp", "e^x", exp},
+    {"expm1", "e^x - 1, accurate near 0", expm1},
+    {"log", "The natural logarithm.", log},
+    {"log1p", "log(1 + x), accurate near 0", log1p},
+    {"sqrt", "The square root.", sqrt},
+    {"rsqrt", "1 / √x", rsqrt},
+    {"square", "x²", square},
+    {"sign", "-1, 0 or 1", sign},
+    {"reciprocal", "1 / x", reciprocal},
+    {"sin", "The sine of x radians.", sin},
+    {"cos", "The cosine of x radians.", cos},
+    {"erf", "The error function.", erf},
+    {"softplus", "log(1 + e^x)", softplus},
+    {"relu", "max(x, 0)", relu},
+    {"gelu", "x · Φ(x), with the normal distribution function Φ", gelu},
+    {"silu", "x · sigmoid(x)", silu},
+    {"sigmoid", "1 / (1 + e^-x)", sigmoid},
+    {"tanh", "The hyperbolic tangent.", tanh},
+    {"real", "The real part of a complex tensor.", real},
+    {"imag", "The imaginary part of a complex tensor.", imag},
+    {"conj", "The complex conjugate.", conj},
+    {"angle", "The angle of complex numbers, in radians.", angle},
+};
 
 struct NamedBinary {
-  const char* name;
+  const char *name, *meaning;
   Tensor (*function)(const Tensor&, const Tensor&);
 };
-constexpr NamedBinary binary[] = {{"add", add},
-                                  {"sub", sub},
-                                  {"mul", mul},
-                                  {"div", div},
-                                  {"pow", pow},
-                                  {"maximum", maximum},
-                                  {"minimum", minimum},
-                                  {"less", less},
-                                  {"less_equal", less_equal},
-                                  {"greater", greater},
-                                  {"greater_equal", greater_equal},
-                                  {"equal", equal},
-                                  {"not_equal", not_equal},
-                                  {"matmul", matmul},
-                                  {"complex", complex},
-                                  {"circulant_product", circulant_product}};
+constexpr NamedBinary binary[] = {
+    {"add", "a + b", add},
+    {"sub", "a - b", sub},
+    {"mul", "a · b, element by element", mul},
+    {"div", "a / b", div},
+    {"pow", "a^b", pow},
+    {"maximum", "The larger of two elements.", maximum},
+    {"minimum", "The smaller of two elements.", minimum},
+    {"less", "1 where a < b, otherwise 0: a mask", less},
+    {"less_equal", "1 where a <= b, otherwise 0: a mask", less_equal},
+    {"greater", "1 where a > b, otherwise 0: a mask", greater},
+    {"greater_equal", "1 where a >= b, otherwise 0: a mask", greater_equal},
+    {"equal", "1 where a = b, otherwise 0: a mask", equal},
+    {"not_equal", "1 where a != b, otherwise 0: a mask", not_equal},
+    {"matmul", "The matrix product: (…, m, k), (…, k, n) -> (…, m, n)", matmul},
+    {"complex", "a + b i", complex},
+};
 
 // An operand that may be a number, which then has the dtype of the other one.
 Tensor operand_like(nb::handle x, const Tensor& other) {
@@ -68,17 +89,28 @@ std::pair<Tensor, Tensor> operands(nb::handle a, nb::handle b) {
     return {operand_like(a, y), y};
   }
   const Tensor x = operand(a);
-  return {x, operand_like(b, x)};
+  return promoted(x, operand_like(b, x));
 }
 
 // Defines an operation of Python that calls f (arguments.h).
 template <class F, class... Names>
-void define(nb::module_& m, const char* name, F f, const Names&... names) {
-  m.def(name, converting(f), names...);
+void define(nb::module_& m, const char* name, const char* meaning, F f, const Names&... names) {
+  m.def(name, converting(f), meaning, names...);
 }
 
+// f along an axis, or over all elements.
+template <Tensor (*f)(const Tensor&, int64_t, bool)>
+Tensor along(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  if (axis) return f(x, *axis, keepdims);
+  const Tensor all = f(reshape(x, {-1}), 0, false);
+  return keepdims ? reshape(all, Shape(static_cast<std::size_t>(x.rank()), 1)) : all;
+}
+
+// Integers, such as masks, are added and averaged as f64.
+Tensor as_numbers(const Tensor& x) { return x.defined() && is_integer(x.dtype()) ? cast(x, DType::f64) : x; }
+
 void add_elementwise(nb::module_& m) {
-  for (const Named& op : unary) define(m, op.name, op.function, "x"_a);
+  for (const Named& op : unary) define(m, op.name, op.meaning, op.function, "x"_a);
   for (const NamedBinary& op : binary)
     m.def(
         op.name,
@@ -86,7 +118,7 @@ void add_elementwise(nb::module_& m) {
           const auto [x, y] = operands(a, b);
           return unlocked([&, &x = x, &y = y] { return f(x, y); });
         },
-        "a"_a, "b"_a);
+        op.meaning, "a"_a, "b"_a);
   m.def(
       "where",
       [](nb::handle mask, nb::handle a, nb::handle b) {
@@ -94,87 +126,107 @@ void add_elementwise(nb::module_& m) {
         const auto [x, y] = operands(a, b);
         return unlocked([&, &x = x, &y = y] { return where(chosen, x, y); });
       },
-      "mask"_a, "a"_a, "b"_a);
-  define(m, "clamp", clamp, "x"_a, "low"_a, "high"_a);
-  define(m, "dropout", dropout, "x"_a, "p"_a, "random"_a);
-  define(m, "cast", cast, "x"_a, "dtype"_a);
+      "a where the mask is 1, b where it is 0.", "mask"_a, "a"_a, "b"_a);
+  define(m, "circulant_product", "Products with circulant matrices whose first columns are given: (b, n, d), (n, d).",
+         circulant_product, "x"_a, "c"_a);
+  define(m, "clamp", "x, but at least low and at most high.", clamp, "x"_a, "low"_a, "high"_a);
+  define(m, "dropout", "Each element is 0 with the probability p, and otherwise x / (1 - p).", dropout, "x"_a, "p"_a,
+         "random"_a);
+  define(m, "cast", "x in another dtype: f32, f64 or bf16; integers also as i64.", cast, "x"_a, "dtype"_a);
 }
 
 void add_arrangements(nb::module_& m) {
-  define(m, "reshape", reshape, "x"_a, "shape"_a);
-  define(m, "permute", permute, "x"_a, "axes"_a);
-  define(m, "transpose", transpose, "x"_a, "axis0"_a, "axis1"_a);
-  define(m, "expand", expand, "x"_a, "shape"_a);
-  define(m, "flip", flip, "x"_a, "axis"_a);
-  define(m, "squeeze", squeeze, "x"_a, "axis"_a);
-  define(m, "unsqueeze", unsqueeze, "x"_a, "axis"_a);
-  define(m, "concat", concat, "parts"_a, "axis"_a = 0);
-  define(m, "stack", stack, "parts"_a, "axis"_a = 0);
-  define(m, "chunk", chunk, "x"_a, "chunks"_a, "axis"_a = 0);
-  define(m, "split", split, "x"_a, "sizes"_a, "axis"_a = 0);
-  define(m, "roll", roll, "x"_a, "shift"_a, "axis"_a);
-  define(m, "pad", pad, "x"_a, "widths"_a, "value"_a = 0.0);
-  define(m, "tril", tril, "x"_a, "diagonal"_a = 0);
-  define(m, "triu", triu, "x"_a, "diagonal"_a = 0);
-  define(m, "arange", arange, "start"_a, "stop"_a, "step"_a = 1.0, "dtype"_a = "i64");
-  define(m, "one_hot", one_hot, "indices"_a, "classes"_a, "dtype"_a = "f32");
-  define(m, "index_select", index_select, "x"_a, "axis"_a, "indices"_a);
-  define(m, "gather", gather, "x"_a, "axis"_a, "index"_a);
-  define(m, "scatter_add", scatter_add, "x"_a, "axis"_a, "index"_a, "source"_a);
+  define(m, "reshape", "The same elements in another shape. One size may be -1.", reshape, "x"_a, "shape"_a);
+  define(m, "permute", "Axis i of the result is axis axes[i] of x.", permute, "x"_a, "axes"_a);
+  define(m, "transpose", "x with two axes exchanged.", transpose, "x"_a, "axis0"_a, "axis1"_a);
+  define(m, "expand", "x repeated along axes of size 1.", expand, "x"_a, "shape"_a);
+  define(m, "flip", "x in reverse order along an axis.", flip, "x"_a, "axis"_a);
+  define(m, "squeeze", "x without an axis of size 1.", squeeze, "x"_a, "axis"_a);
+  define(m, "unsqueeze", "x with a new axis of size 1.", unsqueeze, "x"_a, "axis"_a);
+  define(m, "concat", "The parts one after the other along an axis.", concat, "parts"_a, "axis"_a = 0);
+  define(m, "stack", "The parts along a new axis.", stack, "parts"_a, "axis"_a = 0);
+  define(m, "chunk", "x cut into parts of the same size along an axis.", chunk, "x"_a, "chunks"_a, "axis"_a = 0);
+  define(m, "split", "x cut into parts of these sizes along an axis.", split, "x"_a, "sizes"_a, "axis"_a = 0);
+  define(m, "roll", "x moved by shift along an axis; what leaves at one end enters at the other.", roll, "x"_a,
+         "shift"_a, "axis"_a);
+  define(m, "pad", "x with widths[i] = (before, after) more elements along axis i.", pad, "x"_a, "widths"_a,
+         "value"_a = 0.0);
+  define(m, "tril", "The lower triangle; 0 elsewhere.", tril, "x"_a, "diagonal"_a = 0);
+  define(m, "triu", "The upper triangle; 0 elsewhere.", triu, "x"_a, "diagonal"_a = 0);
+  define(m, "arange", "start, start + step, … before stop.", arange, "start"_a, "stop"_a, "step"_a = 1.0,
+         "dtype"_a = "i64");
+  define(m, "one_hot", "1 at the index of each row, otherwise 0: (…) -> (…, classes).", one_hot, "indices"_a,
+         "classes"_a, "dtype"_a = "f32");
+  define(m, "index_select", "The elements at these indices (k) along an axis.", index_select, "x"_a, "axis"_a,
+         "indices"_a);
+  define(m, "gather", "For each index the element at the same place, except along the axis.", gather, "x"_a, "axis"_a,
+         "index"_a);
+  define(m, "scatter_add", "x with each element of source added at its index along the axis.", scatter_add, "x"_a,
+         "axis"_a, "index"_a, "source"_a);
 }
 
 void add_reductions(nb::module_& m) {
   define(
-      m, "sum", [](const Tensor& x, const Axes& axes, bool keepdims) { return sum(x, axes.all, keepdims); }, "x"_a,
+      m, "sum", "The sum over axes; None: over all. Integers are added as f64.",
+      [](const Tensor& x, const Axes& axes, bool keepdims) { return sum(as_numbers(x), axes.all, keepdims); }, "x"_a,
       "axis"_a = nb::none(), "keepdims"_a = false);
   define(
-      m, "mean", [](const Tensor& x, const Axes& axes, bool keepdims) { return mean(x, axes.all, keepdims); }, "x"_a,
+      m, "mean", "The mean over axes; None: over all. Integers are averaged as f64.",
+      [](const Tensor& x, const Axes& axes, bool keepdims) { return mean(as_numbers(x), axes.all, keepdims); }, "x"_a,
       "axis"_a = nb::none(), "keepdims"_a = false);
   define(
-      m, "norm",
+      m, "norm", "The p-norm over axes; None: over all.",
       [](const Tensor& x, double p, const Axes& axes, bool keepdims) { return norm(x, p, axes.all, keepdims); }, "x"_a,
       "p"_a = 2.0, "axis"_a = nb::none(), "keepdims"_a = false);
   define(
-      m, "var",
+      m, "var", "The variance over axes; None: over all. Divides by n - correction, by default like PyTorch.",
       [](const Tensor& x, const Axes& axes, int64_t correction, bool keepdims) {
         return var(x, axes.all, correction, keepdims);
       },
       "x"_a, "axis"_a = nb::none(), "correction"_a = 1, "keepdims"_a = false);
-  define(m, "max", max, "x"_a, "axis"_a, "keepdims"_a = false);
-  define(m, "min", min, "x"_a, "axis"_a, "keepdims"_a = false);
-  define(m, "argmax", argmax, "x"_a, "axis"_a, "keepdims"_a = false);
-  define(m, "argmin", argmin, "x"_a, "axis"_a, "keepdims"_a = false);
-  define(m, "logsumexp", logsumexp, "x"_a, "axis"_a, "keepdims"_a = false);
+  define(m, "max", "The largest element along an axis; None: of all.", along<max>, "x"_a, "axis"_a = nb::none(),
+         "keepdims"_a = false);
+  define(m, "min", "The smallest element along an axis; None: of all.", along<min>, "x"_a, "axis"_a = nb::none(),
+         "keepdims"_a = false);
+  define(m, "argmax", "The index of the largest element along an axis; None: of all.", along<argmax>, "x"_a,
+         "axis"_a = nb::none(), "keepdims"_a = false);
+  define(m, "argmin", "The index of the smallest element along an axis; None: of all.", along<argmin>, "x"_a,
+         "axis"_a = nb::none(), "keepdims"_a = false);
+  define(m, "logsumexp", "log Σ e^x along an axis; None: over all.", along<logsumexp>, "x"_a, "axis"_a = nb::none(),
+         "keepdims"_a = false);
   define(
-      m, "topk",
+      m, "topk", "The k largest (or smallest) elements along an axis and their indices, in order.",
       [](const Tensor& x, int64_t k, int64_t axis, bool largest) {
         TopK found = topk(x, k, axis, largest);
         return std::make_pair(std::move(found.values), std::move(found.indices));
       },
       "x"_a, "k"_a, "axis"_a = -1, "largest"_a = true);
-  define(m, "cumsum", cumsum, "x"_a, "axis"_a);
-  define(m, "cumprod", cumprod, "x"_a, "axis"_a);
-  define(m, "max_pool1d", max_pool1d, "x"_a, "kernel"_a, "stride"_a = 0);
-  define(m, "mean_pool1d", mean_pool1d, "x"_a, "kernel"_a, "stride"_a = 0);
+  define(m, "cumsum", "The sums of the first 1, 2, … elements along an axis.", cumsum, "x"_a, "axis"_a);
+  define(m, "cumprod", "The products of the first 1, 2, … elements along an axis.", cumprod, "x"_a, "axis"_a);
+  define(m, "max_pool1d", "The largest element of each window along the last axis. stride 0: the size of the window.",
+         max_pool1d, "x"_a, "kernel"_a, "stride"_a = 0);
+  define(m, "mean_pool1d", "The mean of each window along the last axis. stride 0: the size of the window.",
+         mean_pool1d, "x"_a, "kernel"_a, "stride"_a = 0);
 }
 
 // Softmax, norms, and products.
 void add_layer_operations(nb::module_& m) {
-  define(m, "softmax", softmax, "x"_a, "axis"_a = -1);
-  define(m, "log_softmax", log_softmax, "x"_a, "axis"_a = -1);
+  define(m, "softmax", "e^x / Σ e^x along an axis.", softmax, "x"_a, "axis"_a = -1);
+  define(m, "log_softmax", "The logarithm of softmax.", log_softmax, "x"_a, "axis"_a = -1);
   define(
-      m, "layer_norm",
+      m, "layer_norm", "(x - mean) / √(variance + eps) · weight + bias over the last axis.",
       [](const Tensor& x, const Optional& weight, const Optional& bias, double eps) {
         return layer_norm(x, 1, weight.tensor, bias.tensor, eps);
       },
       "x"_a, "weight"_a = nb::none(), "bias"_a = nb::none(), "eps"_a = 1e-5);
   define(
-      m, "rms_norm",
+      m, "rms_norm", "x / (root mean square + eps) · weight over the last axis.",
       [](const Tensor& x, const Optional& weight, double eps) { return rms_norm(x, weight.tensor, eps); }, "x"_a,
       "weight"_a = nb::none(), "eps"_a = 1e-8);
-  define(m, "embedding", embedding, "indices"_a, "weight"_a);
+  define(m, "embedding", "The rows of weight (count, d) at these indices: (…) -> (…, d).", embedding, "indices"_a,
+         "weight"_a);
   define(
-      m, "linear",
+      m, "linear", "x weightᵀ + bias: x (…, in), weight (out, in), bias (out).",
       [](const Tensor& x, const Tensor& weight, const Optional& bias) { return linear(x, weight, bias.tensor); }, "x"_a,
       "weight"_a, "bias"_a = nb::none());
   m.def(
@@ -183,10 +235,14 @@ void add_layer_operations(nb::module_& m) {
         const auto all = Argument<std::vector<Tensor>>::of(given);
         return unlocked([&] { return einsum(equation, all); });
       },
-      "equation"_a, "operands"_a);
-  define(m, "spatial_gate", spatial_gate, "gate"_a, "x"_a, "weight"_a, "bias"_a, "causal"_a = false);
+      "Sums of products by the indices of an equation, such as \"bij,jk->bik\".", "equation"_a, "operands"_a);
+  define(m, "spatial_gate",
+         "gMLP's gate: gate_i · (Σ_j weight_ij x_j + bias_i); gate and x (n, b, d), weight (n, n), bias (n).",
+         spatial_gate, "gate"_a, "x"_a, "weight"_a, "bias"_a, "causal"_a = false);
   define(
       m, "conv1d",
+      "PyTorch's convolution: x (b, channels, n), weight (out, channels / groups, k). causal: no output depends on "
+      "later input.",
       [](const Tensor& x, const Tensor& weight, const Optional& bias, int64_t stride, int64_t padding, int64_t dilation,
          int64_t groups, bool causal) {
         return conv1d(x, weight, bias.tensor, {stride, padding, dilation, groups, causal});
@@ -196,28 +252,43 @@ void add_layer_operations(nb::module_& m) {
 }
 
 void add_losses(nb::module_& m) {
-  define(m, "cross_entropy", cross_entropy, "logits"_a, "target"_a, "ignore_index"_a = -100);
-  define(m, "mse_loss", mse_loss, "x"_a, "target"_a, "reduction"_a = "mean");
-  define(m, "l1_loss", l1_loss, "x"_a, "target"_a, "reduction"_a = "mean");
-  define(m, "huber_loss", huber_loss, "x"_a, "target"_a, "delta"_a = 1.0, "reduction"_a = "mean");
-  define(m, "binary_cross_entropy_with_logits", binary_cross_entropy_with_logits, "logits"_a, "target"_a,
+  define(m, "cross_entropy",
+         "The mean of -log softmax(logits)[target] over all targets that aren't ignore_index: logits (…, classes), "
+         "target (…) i64.",
+         cross_entropy, "logits"_a, "target"_a, "ignore_index"_a = -100);
+  define(m, "mse_loss", "(x - target)²; reduction: none, mean, sum or batch_mean.", mse_loss, "x"_a, "target"_a,
          "reduction"_a = "mean");
-  define(m, "kl_divergence", kl_divergence, "x"_a, "target"_a, "reduction"_a = "mean", "log_target"_a = false);
+  define(m, "l1_loss", "|x - target|; reduction: none, mean, sum or batch_mean.", l1_loss, "x"_a, "target"_a,
+         "reduction"_a = "mean");
+  define(m, "huber_loss", "Quadratic for errors up to delta, linear beyond; reduction: none, mean, sum or batch_mean.",
+         huber_loss, "x"_a, "target"_a, "delta"_a = 1.0, "reduction"_a = "mean");
+  define(m, "binary_cross_entropy_with_logits",
+         "-t log σ(x) - (1 - t) log(1 - σ(x)); reduction: none, mean, sum or batch_mean.",
+         binary_cross_entropy_with_logits, "logits"_a, "target"_a, "reduction"_a = "mean");
+  define(m, "kl_divergence",
+         "t (log t - x) for log-probabilities x; reduction: none, mean, sum or batch_mean (divided by the "
+         "size of the first axis).",
+         kl_divergence, "x"_a, "target"_a, "reduction"_a = "mean", "log_target"_a = false);
 }
 
 void add_transforms(nb::module_& m) {
   define(
-      m, "fft", [](const Tensor& x, int64_t axis) { return fft(x, axis); }, "x"_a, "axis"_a = -1);
+      m, "fft", "The Fourier transform of a complex tensor along an axis.",
+      [](const Tensor& x, int64_t axis) { return fft(x, axis); }, "x"_a, "axis"_a = -1);
   define(
-      m, "ifft", [](const Tensor& x, int64_t axis) { return ifft(x, axis); }, "x"_a, "axis"_a = -1);
+      m, "ifft", "The inverse Fourier transform, divided by n.",
+      [](const Tensor& x, int64_t axis) { return ifft(x, axis); }, "x"_a, "axis"_a = -1);
   define(
-      m, "rfft", [](const Tensor& x, int64_t axis) { return rfft(x, axis); }, "x"_a, "axis"_a = -1);
+      m, "rfft", "The Fourier transform of a real tensor: n/2 + 1 complex numbers.",
+      [](const Tensor& x, int64_t axis) { return rfft(x, axis); }, "x"_a, "axis"_a = -1);
   define(
-      m, "irfft", [](const Tensor& x, int64_t n, int64_t axis) { return irfft(x, n, axis); }, "x"_a, "n"_a,
-      "axis"_a = -1);
-  define(m, "tensor_fourier_mix", fourier_mix, "x"_a, "sequence_axis"_a = -2, "hidden_axis"_a = -1);
+      m, "irfft", "The inverse of rfft, with n real numbers.",
+      [](const Tensor& x, int64_t n, int64_t axis) { return irfft(x, n, axis); }, "x"_a, "n"_a, "axis"_a = -1);
+  define(m, "tensor_fourier_mix", "FNet's mixing: the real part of the Fourier transforms along both axes.",
+         fourier_mix, "x"_a, "sequence_axis"_a = -2, "hidden_axis"_a = -1);
   define(
       m, "tensor_toeplitz_product",
+      "TNN's mixing: y_i = Σ_j t_(i-j) x_j; x (b, h, n, d), t (h, 2n-1, d), or causal (h, n, d).",
       [](const Tensor& x, const Tensor& t, bool causal) { return toeplitz_product(x, t, causal); }, "x"_a, "t"_a,
       "causal"_a = false);
 }
@@ -225,6 +296,8 @@ void add_transforms(nb::module_& m) {
 }  // namespace
 
 void add_functions(nb::module_& m) {
+  m.def(
+      "dtype_name", [](nb::handle dtype) { return std::string(dtype_name(dtype_of(dtype))); }, "dtype"_a);
   add_elementwise(m);
   add_arrangements(m);
   add_reductions(m);

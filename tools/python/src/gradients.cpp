@@ -75,7 +75,7 @@ class TapeScope {
   }
   Tape& tape() {
     check_here();
-    if (!tape_) throw Error("[tape] expected a tape inside its with statement");
+    if (!tape_) throw Error("[tape] expected a call inside the with statement of its tape");
     return *tape_;
   }
 

@@ -9,6 +9,7 @@
 #include <weft/tnn.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,19 @@ nb::class_<Layer> layer(nb::module_& module, const char* name) {
   return nb::class_<Layer>(module, name).def("named_parameters", [](const Layer& l) { return parameters_of(l); });
 }
 
+// The parameter of that name; None if the layer has none.
+template <class Layer>
+std::optional<Parameter> parameter_named(const Layer& l, const char* name) {
+  for (const auto& [own, parameter] : parameters_of(l))
+    if (own == name) return parameter;
+  return std::nullopt;
+}
+template <class Layer>
+void add_weight_and_bias(nb::class_<Layer>& type) {
+  type.def_prop_ro("weight", [](const Layer& l) { return parameter_named(l, "weight"); });
+  type.def_prop_ro("bias", [](const Layer& l) { return parameter_named(l, "bias"); });
+}
+
 // The __call__ of a layer.
 template <class Layer>
 auto call() {
@@ -40,13 +54,18 @@ auto call() {
 }
 template <class Layer>
 auto call_with_dropout() {
-  return converting([](const Layer* l, const Tensor& x, const Random* random) { return (*l)(x, random); });
+  return converting([](const Layer* l, const Tensor& x, const Random* random) {
+    if (x.rank() != 3) throw Error("[layer] expected a sequence (b, n, d), got " + to_string(x.shape()));
+    return (*l)(x, random);
+  });
 }
 
 }  // namespace
 
 void add_layers(nb::module_& module) {
-  layer<Linear>(module, "Linear")
+  auto linear_type = layer<Linear>(module, "Linear");
+  add_weight_and_bias(linear_type);
+  linear_type
       .def(
           "__init__",
           [](Linear* self, int64_t in, int64_t out, bool bias, std::uint64_t seed, const std::string& dtype) {
@@ -54,7 +73,9 @@ void add_layers(nb::module_& module) {
           },
           "inputs"_a, "outputs"_a, "bias"_a, "seed"_a, "dtype"_a)
       .def("__call__", call<Linear>(), "x"_a);
-  layer<LayerNorm>(module, "LayerNorm")
+  auto norm_type = layer<LayerNorm>(module, "LayerNorm");
+  add_weight_and_bias(norm_type);
+  norm_type
       .def(
           "__init__",
           [](LayerNorm* self, int64_t d, double eps, const std::string& dtype) {
@@ -62,7 +83,9 @@ void add_layers(nb::module_& module) {
           },
           "d"_a, "eps"_a, "dtype"_a)
       .def("__call__", call<LayerNorm>(), "x"_a);
-  layer<Embedding>(module, "Embedding")
+  auto embedding_type = layer<Embedding>(module, "Embedding");
+  add_weight_and_bias(embedding_type);
+  embedding_type
       .def(
           "__init__",
           [](Embedding* self, int64_t count, int64_t d, double deviation, std::uint64_t seed,

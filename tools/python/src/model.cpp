@@ -324,6 +324,13 @@ void add_models(nb::module_& module) {
       .def("forecast", forecast, "frames"_a)
       .def_prop_ro("columns", [](const Loaded& l) { return l.model().input().names; })
       .def("several_labels", several_labels, "texts"_a, "threshold"_a, Unlocked())
+      .def(
+          "several_labels_of_numbers",
+          [](const Loaded& l, nb::handle rows, double threshold) {
+            const std::vector<std::string> bytes = bytes_of_rows(rows);
+            return unlocked([&] { return several_labels(l, bytes, threshold); });
+          },
+          "rows"_a, "threshold"_a)
       .def("tags", tags, "texts"_a, Unlocked())
       .def("vectors", vectors, "texts"_a)
       .def("stream", new_stream)

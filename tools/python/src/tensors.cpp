@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
 #include "arrays.h"
 #include "bindings.h"
 
@@ -34,9 +35,24 @@ Tensor copy_of(const Tensor& x) {
 
 }  // namespace
 
+namespace {
+
+// Whether it is a numpy array whose dtype becomes another one, such as int32.
+bool has_other_dtype(nb::handle x) {
+  if (!nb::hasattr(x, "__array_interface__")) return false;
+  const auto name = nb::cast<std::string>(nb::str(nb::handle(nb::object(x.attr("dtype")))));
+  for (const char* own : {"float32", "float64", "int64", "int8", "complex64", "complex128"})
+    if (name == own) return false;
+  return true;
+}
+
+}  // namespace
+
 Tensor operand(nb::handle x) {
   if (nb::isinstance<Tensor>(x)) return nb::cast<Tensor>(x);
   if (nb::isinstance<Parameter>(x)) return nb::cast<Parameter&>(x);
+  if (nb::isinstance<nb::list>(x) || nb::isinstance<nb::tuple>(x) || has_other_dtype(x))
+    return nb::cast<Tensor>(nb::module_::import_("weft").attr("tensor")(x));
   const Tensor borrowed =
       tensor_of("operand", x, {DType::f32, DType::f64, DType::i64, DType::bf16, DType::c64, DType::c128, DType::i8});
   // A copy, because the program may write to its array before the backward pass reads it.
@@ -73,8 +89,8 @@ nb::object binary(nb::handle a, nb::handle b, Binary tensors, WithNumber number)
     return nb::cast(unlocked([&] { return number(x, *c); }));
   }
   if (!is_operand(b)) return nb::borrow(Py_NotImplemented);
-  const Tensor x = operand(a), y = operand(b);
-  return nb::cast(unlocked([&] { return tensors(x, y); }));
+  const auto [x, y] = promoted(operand(a), operand(b));
+  return nb::cast(unlocked([&, &x = x, &y = y] { return tensors(x, y); }));
 }
 
 template <class Class>
@@ -82,81 +98,6 @@ void add_operator(Class& type, const char* name, Binary tensors, WithNumber numb
   type.def(
       name, [=](nb::handle a, nb::handle b) { return binary(a, b, tensors, number); }, nb::is_operator());
 }
-
-// Python's index as one slice for each axis, and the axes of the result. None and whole numbers change the axes.
-class Index {
- public:
-  Index(const Tensor& x, nb::handle key) : result_(x) {
-    const nb::tuple keys = nb::isinstance<nb::tuple>(key) ? nb::borrow<nb::tuple>(key) : nb::make_tuple(key);
-    int64_t used = 0;
-    bool has_ellipsis = false;
-    for (const nb::handle k : keys) {
-      if (k.is(nb::ellipsis())) {
-        if (std::exchange(has_ellipsis, true)) throw nb::index_error("expected at most one ellipsis in an index");
-      } else if (!k.is_none()) {
-        ++used;
-      }
-    }
-    if (used > x.rank())
-      throw nb::index_error(("expected at most " + std::to_string(x.rank()) + " indices for a tensor of shape " +
-                             to_string(x.shape()) + ", got " + std::to_string(used))
-                                .c_str());
-    for (const nb::handle k : keys) take(k, x.rank() - used);
-    take_all(x.rank() - axis_);
-    if (has_other_axes_) result_ = reshape(result_, shape_);
-  }
-
-  Tensor result() const { return result_; }
-
- private:
-  void take(nb::handle key, int64_t free) {
-    if (key.is(nb::ellipsis())) take_all(free);
-    else if (key.is_none()) {
-      shape_.push_back(1);
-      has_other_axes_ = true;
-    } else if (nb::isinstance<nb::slice>(key)) take_slice(key);
-    else if (PyIndex_Check(key.ptr()) && !PyBool_Check(key.ptr())) take_number(key);
-    else
-      throw nb::type_error(("indices: expected whole numbers, slices, None or an ellipsis, got " +
-                            nb::cast<std::string>(key.type().attr("__name__")))
-                               .c_str());
-  }
-
-  void take_all(int64_t axes) {
-    for (int64_t i = 0; i < axes; ++i) shape_.push_back(result_.size(axis_++));
-  }
-
-  void take_number(nb::handle key) {
-    const int64_t size = result_.size(axis_), given = PyNumber_AsSsize_t(key.ptr(), PyExc_IndexError);
-    if (given == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-    const int64_t at = given < 0 ? given + size : given;
-    if (at < 0 || at >= size)
-      throw nb::index_error(
-          ("index " + std::to_string(given) + " is out of range for an axis of " + std::to_string(size) + " elements")
-              .c_str());
-    result_ = slice(result_, axis_, at, at + 1);
-    ++axis_;
-    has_other_axes_ = true;
-  }
-
-  void take_slice(nb::handle key) {
-    const int64_t size = result_.size(axis_);
-    Py_ssize_t start = 0, stop = 0, step = 0;
-    if (PySlice_Unpack(key.ptr(), &start, &stop, &step) != 0) throw nb::python_error();
-    const int64_t count = PySlice_AdjustIndices(size, &start, &stop, step);
-    const int64_t last = count > 0 ? start + (count - 1) * step : start;
-    if (count == 0) result_ = slice(result_, axis_, 0, 0);
-    else if (step > 0) result_ = slice(result_, axis_, start, last + 1, step);
-    else result_ = flip(slice(result_, axis_, last, start + 1, -step), axis_);
-    shape_.push_back(count);
-    ++axis_;
-  }
-
-  Tensor result_;
-  Shape shape_;
-  int64_t axis_ = 0;  // the next one of result_
-  bool has_other_axes_ = false;
-};
 
 // A numpy array over the same elements, which can't be written. bf16 becomes float32.
 nb::object numpy_of(const Tensor& x) {
@@ -203,6 +144,12 @@ void add_members(Class& type) {
       },
       "The value of a tensor with one element.");
   type.def("__float__", [](nb::handle x) { return value_of(x).item(); });
+  type.def("__int__", [](nb::handle x) { return nb::int_(x.attr("item")()); });
+  type.def("__abs__", [](nb::handle x) { return abs(operand(x)); });
+  type.def("__format__", [](nb::handle x, const nb::str& form) -> nb::object {
+    const bool is_number = nb::len(form) > 0 && value_of(x).numel() == 1;
+    return (is_number ? nb::object(x.attr("item")()) : nb::object(nb::str(x))).attr("__format__")(form);
+  });
   type.def("__bool__", [](nb::handle x) {
     if (value_of(x).numel() != 1)
       throw nb::type_error(("a tensor of shape " + to_string(value_of(x).shape()) + " has no truth value").c_str());
@@ -213,7 +160,7 @@ void add_members(Class& type) {
     return value_of(x).size(0);
   });
   type.def(
-      "__getitem__", [](nb::handle x, nb::handle key) { return Index(operand(x), key).result(); }, "key"_a.none());
+      "__getitem__", [](nb::handle x, nb::handle key) { return indexed(operand(x), key); }, "key"_a.none());
   add_operator(type, "__add__", add, [](const Tensor& x, double c) { return x + c; });
   add_operator(
       type, "__radd__", [](const Tensor& a, const Tensor& b) { return b + a; },

@@ -118,6 +118,14 @@ def test_options(tmp_path, arch, layers, config):
         check(noisy(model), tmp_path / "m.onnx", tolerance=2e-5)
 
 
+def test_types_by_separators(tmp_path):
+    model = noisy(trained("fnet", layers=1, config={"separator": 4}, length=8))
+    session = session_of(model, tmp_path / "m.onnx")
+    for row in ([1, 4, 2, 4, 3, 0], [4, 4, 1, 1, 4, 2], [1, 2, 4, 3, 3, 3], [4, 1, 1, 1, 1, 4], [1, 2, 3, 3, 2, 1]):
+        tokens = np.array([row])
+        np.testing.assert_allclose(session.run(None, {"tokens": tokens})[0], model(tokens), rtol=0, atol=2e-5)
+
+
 def with_own_decoder(fixture, table, decoder):
     """The language model with a decoder of its own instead of the embedding's weight."""
     def change(description, tensors):

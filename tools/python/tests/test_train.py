@@ -73,6 +73,22 @@ def test_numbers_and_regression():
     assert np.mean([int(a.label) == (row[3] > 0) for a, row in zip(classes.model.classify(x), x)]) > 0.9
 
 
+def test_lists_of_numbers():
+    rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]] * 10
+    model = train(rows, [1.5, 2.5, 3.5] * 10, length=None, steps=2).model
+    np.testing.assert_array_equal(model.predict(rows), model.predict(np.array(rows)))
+
+
+def test_several_labels_of_pictures():
+    x = np.random.default_rng(0).integers(0, 255, (60, 8, 8), np.uint8)
+    x[::2, :4] = 0
+    run = train(x, [["top"], ["top", "bottom"]] * 30, length=None, patch=4, steps=200, lr=1e-2)
+    found = [sorted(answer.label for answer in row) for row in run.model.predict(x[:4])]
+    assert found == [["top"], ["bottom", "top"]] * 2
+    with pytest.raises(ValueError, match="a single picture needs an axis for rows"):
+        run.model.predict(x[0])
+
+
 def test_pictures():
     x = np.random.default_rng(0).integers(0, 60, (90, 8, 8), np.uint8)
     x[:45, :4] += 120
@@ -111,6 +127,20 @@ def test_pairs_and_vectors():
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
 
 
+def test_usual_batches(tmp_path):
+    def batch(name, *data, **settings):
+        weft.train(*data, layers=1, d_model=8, steps=1, length=8, progress=False, out=tmp_path / name, **settings)
+        return json.loads((tmp_path / name / "run.json").read_text())["batch"]
+    assert batch("rows", TEXTS, COLORS) == 32 and batch("pairs", TEXTS, COLORS, task="retrieval") == 64
+    assert batch("text", "a text of words. " * 90) == 12
+
+
+def test_labels_of_a_retrieval_may_have_line_ends():
+    train(TEXTS, [f"{color}\nfruit" for color in COLORS], task="retrieval", steps=1)
+    with pytest.raises(weft.Error, match="row 1: the label has a line end"):
+        train(TEXTS, [f"{color}\nfruit" for color in COLORS])
+
+
 def test_a_language_model():
     text = "the cat sat on the mat. " * 60
     run = train(text, None, steps=300, length=16, d_model=32)
@@ -119,10 +149,14 @@ def test_a_language_model():
     assert train([text, text], None, task="masked-lm", tokenizer="words", steps=2).model.task == "masked-lm"
     with pytest.raises(TypeError, match="a text and a series have none"):
         train(text, ["a"])
-    with pytest.raises(TypeError, match="expected one for each row; only a text"):
+    with pytest.raises(TypeError, match="expected one for each row; without labels"):
         train(TEXTS, None)
+    with pytest.raises(ValueError, match="expected a text, got the name of the file"):
+        train(__file__, None)
     with pytest.raises(TypeError, match="expected the share of the end of the data, got tuple"):
         train(text, None, validation=(text, None))
+    epoch = train("ab" * 500, None, steps=None, epochs=1, length=8, validation=0.2)
+    assert epoch.metrics[-1]["step"] == 13  # batches of 8 windows of 8 in 800 characters
     with pytest.raises(weft.Error, match="share of 0.01 to 0.99, got 0.001"):
         train(text, None, validation=0.001)
 
@@ -173,6 +207,9 @@ def test_a_folder_and_a_validation_set(tmp_path):
     assert [metrics["step"] for metrics in run.metrics] == [10, 20]
     assert json.loads((folder / "run.json").read_text())["optimizer"] == "muon"
     np.testing.assert_array_equal(weft.load(folder).probabilities(TEXTS[:3]), run.model.probabilities(TEXTS[:3]))
+    assert json.loads((folder / "run.json").read_text())["batch"] == 8
+    with pytest.raises(weft.Error, match="the label is .*blue.*, expected one of"):
+        train(TEXTS, COLORS, validation=(["a", "b"], ["blue", "red"]))
     with pytest.raises(weft.Error, match="already exists: overwrite=True"):
         train(TEXTS, COLORS, out=folder, steps=2)
     assert train(TEXTS, COLORS, out=folder, steps=2, overwrite=True).metrics[-1]["step"] == 2
@@ -213,6 +250,9 @@ def test_an_error_of_the_callback_is_raised_also_if_training_fails_after_it(tmp_
 
 
 def test_best_is_the_validation_of_the_model():
+    from types import SimpleNamespace
+    model = SimpleNamespace(_loaded=SimpleNamespace(step=2))
+    assert weft.Run(model, [{"step": 1, "loss": 0.1}, {"step": 2, "loss": 0.2}], None).best["loss"] == 0.2
     run = train(TEXTS, COLORS, steps=40, eval_every=5, best_by="accuracy", lr=3e-2)
     accuracies = [metrics["accuracy"] for metrics in run.metrics]
     assert run.best["accuracy"] == max(accuracies)
@@ -285,6 +325,15 @@ def test_refused(data, labels, error, message):
 def test_refused_settings(settings, message):
     with pytest.raises(weft.Error, match=message):
         train(TEXTS, COLORS, **settings)
+
+
+def test_settings_of_another_type():
+    with pytest.raises(TypeError, match="lr: got 'fast'"):
+        train(TEXTS, COLORS, lr="fast")
+    with pytest.raises(ValueError, match="task: expected one of classifier, .* got 'forcast'"):
+        train(TEXTS, COLORS, task="forcast")
+    with pytest.raises(ValueError, match="steps, epochs: expected one of them, got 60 and 2"):
+        train(TEXTS, COLORS, epochs=2)
 
 
 def test_other_tasks_say_what_they_can():

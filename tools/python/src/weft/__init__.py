@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _weft, nn, ops, optim
-from ._rows import is_numbers, numbers_for, series_of, text_of
+from ._rows import is_numbers, listed, numbers_for, series_of, text_of
 from ._train import Run, train
 from ._weft import Error, Gradients, Parameter, Random, Tape, Tensor
 
@@ -61,6 +61,9 @@ def load(folder: Union[str, os.PathLike[str]], precision: Union[str, None] = Non
     copy: read the weights into memory, so that later changes of the file don't matter. For long-running programs.
     Raises Error, naming the file, if it is missing, damaged or not a checkpoint that weft can read.
     """
+    if os.path.isfile(folder):
+        raise Error(f'[load] expected the folder of a run or a checkpoint, got the file "{os.fspath(folder)}"; '
+                    "a file of a weft.nn.Module is read by its load()")
     return Model(_weft.Loaded(os.fspath(folder), precision, copy))
 
 
@@ -180,7 +183,10 @@ class Model:
         that probability; tagging: for each row a list of (word, tag)
         """
         if self.task == "multilabel":
-            found = self._loaded.several_labels(self._texts(rows), threshold)
+            if is_numbers(rows):
+                found = self._loaded.several_labels_of_numbers(numbers_for(self._loaded, rows), threshold)
+            else:
+                found = self._loaded.several_labels(self._texts(rows), threshold)
             return [[Prediction(label, probability) for label, probability in row] for row in found]
         if self.task == "tagging":
             return self._loaded.tags(self._texts(rows))
@@ -274,7 +280,7 @@ class Stream:
 def _texts(rows: Any) -> list[str]:
     if isinstance(rows, str):
         raise TypeError("rows: expected a list of texts, got a single text: use [text]")
-    return [text_of(text) for text in rows]
+    return [text_of(text) for text in listed("rows", rows)]
 
 
 def _from_bytes(content: bytes, precision: Union[str, None]) -> Model:
@@ -302,7 +308,7 @@ def _numbers(values: Any, dtype: Union[str, None]) -> npt.NDArray[Any]:
     array = np.asarray(values)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"tensor: expected numbers, got {array.dtype}")
-    if dtype in _TYPES:
+    if dtype is not None:
         return array.astype(_TYPES[dtype])
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         raise OverflowError(f"tensor: expected integers below 2^63, got {array.max()}")
@@ -313,20 +319,21 @@ def _numbers(values: Any, dtype: Union[str, None]) -> npt.NDArray[Any]:
     return array
 
 
-def tensor(values: Any, dtype: Union[str, None] = None) -> Tensor:
+def tensor(values: Any, dtype: Any = None) -> Tensor:
     """A tensor with a copy of these values.
 
     values: an array, whose type is kept (int32 and bool become int64, float16 float32); or a number or nested lists of
         numbers, which become float32 or int64
-    dtype: "f32", "f64", "bf16", "i64", "i8", "c64" or "c128"
+    dtype: "f32", "f64", "bf16", "i64", "i8", "c64" or "c128", or a dtype of numpy
     """
+    dtype = None if dtype is None else _weft.dtype_name(dtype)
     if isinstance(values, (Tensor, Parameter)):
         made = Tensor(np.array(values.numpy())) if values.dtype != "bf16" else Tensor(values)
     elif hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
         made = Tensor(values)
     else:
         made = Tensor(_numbers(values, dtype))
-    return ops.cast(made, dtype) if dtype is not None and dtype != made.dtype else made
+    return made if dtype in (None, made.dtype) else ops.cast(made, dtype)
 
 
 def toeplitz_product(x: ArrayLike, t: ArrayLike, causal: bool = False, *,

@@ -25,6 +25,8 @@ def text_of(text: Any) -> str:
 
 def is_numbers(data: Any) -> bool:
     """Whether the data are rows of numbers, and not texts: an array, a tensor or a pandas table of numbers."""
+    if isinstance(data, (list, tuple)) and len(data) > 0 and isinstance(data[0], (list, np.ndarray)):
+        return np.asarray(data).dtype.kind in "iuf"  # a list of rows
     return (hasattr(data, "dtype") or hasattr(data, "dtypes")) and np.issubdtype(np.asarray(data).dtype, np.number)
 
 
@@ -67,7 +69,8 @@ def numbers_for(loaded: _weft.Loaded, data: Any) -> npt.NDArray[Any]:
     wanted = (height, width, channels) if height > 0 else (channels,)
     if numbers.shape[-len(wanted):] != wanted or numbers.ndim != (4 if height > 0 else 3):
         shape = "pictures (rows, height, width, channels)" if height > 0 else "numbers (rows, n, channels)"
-        raise ValueError(f"rows: expected {shape} that end in {wanted}, got {numbers.shape} of {numbers.dtype}")
+        hint = "; a single picture needs an axis for rows: x[None]" if np.shape(data) in (wanted, wanted[:-1]) else ""
+        raise ValueError(f"rows: expected {shape} that end in {wanted}, got {np.shape(data)}{hint}")
     if height == 0 and 0 < loaded.max_length < numbers.shape[1]:
         raise ValueError(f"rows: expected at most {loaded.max_length} frames, got {numbers.shape[1]}")
     return flat(numbers)
@@ -86,7 +89,8 @@ def series_of(data: Any) -> tuple[npt.NDArray[np.float32], list[str]]:
     """A series as (n, columns) float32, and the names of its columns: those of a pandas table, or "0", "1", …"""
     given = np.asarray(data)
     if given.dtype.kind not in "biuf" or given.ndim not in (1, 2):
-        raise TypeError(f"data: expected a series of numbers (n) or (n, columns), got {given.dtype} of shape {given.shape}")
+        raise TypeError(f"data: expected a series of numbers (n) or (n, columns), got {given.dtype} of shape "
+                        f"{given.shape}")
     numbers = np.ascontiguousarray(given.reshape(len(given), -1), dtype=np.float32)
     if not np.isfinite(numbers).all():
         row = int(np.argwhere(~np.isfinite(numbers))[0][0])

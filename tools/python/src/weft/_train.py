@@ -48,6 +48,9 @@ class _Display:
             self.width = 0 if end else len(text)
 
 
+_TASKS = ("classifier", "regression", "multilabel", "tagging", "retrieval", "causal-lm", "masked-lm", "forecast")
+
+
 class _Source(NamedTuple):
     """What a model learns from."""
 
@@ -60,6 +63,10 @@ class _Source(NamedTuple):
 def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None], horizon: int,
             targets: Union[Sequence[str], None], season: int) -> _Source:
     """The data of the task: a text, a series, or rows."""
+    if task is not None and task not in _TASKS:
+        raise ValueError(f"task: expected one of {', '.join(_TASKS)}, got {task!r}")
+    if isinstance(data, (str, os.PathLike)) and len(os.fspath(data)) < 1000 and os.path.exists(data):
+        raise ValueError(f"data: expected a text, got the name of the file {str(data)!r}: use open(name).read()")
     is_text = isinstance(data, str) or task in ("causal-lm", "masked-lm")
     if is_text or task == "forecast":
         if labels is not None:
@@ -74,7 +81,8 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
         return _Source("forecast", length or 64, 32,
                        lambda *how: _weft.train_series(numbers, names, chosen, horizon, season, *how))
     if labels is None:
-        raise TypeError("labels: expected one for each row; only a text (one str) and a forecast have none")
+        raise TypeError("labels: expected one for each row; without labels, give one text (a str), or "
+                        'task="causal-lm" for a list of texts, or task="forecast" for a series')
     rows, task = rows_of(data, labels, task)
     held = None
     if not isinstance(validation, (float, int)):
@@ -104,7 +112,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
 
     >>> run = weft.train(["Oil prices soar", "A late goal", …], ["Business", "Sports", …], epochs=5)
     >>> run.model.classify("Shares fall")
-    >>> weft.train(open("book.txt").read()).model.generate("It was")
+    >>> "".join(weft.train(open("book.txt").read()).model.generate("It was"))
     >>> weft.train(table, task="forecast", targets=["price"], horizon=7).model.forecast(table)
 
     data: texts or pairs of texts (tuples of two), in a list, a numpy array, a pandas column or an iterator; an array of
@@ -125,36 +133,47 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
         how many pixels training moves pictures at random, and whether it mirrors half of them
     targets, horizon, season: of a forecast: the columns to predict (None: all; those of an array are "0", "1", …), how
         many rows after those that the model reads, and the rows of a season, for a comparison in the metrics
-    steps, epochs: length of the run; None: 5 epochs, but at least 1000 steps (at most 100 epochs); of a text 2000
+    steps, epochs: length of the run, by one of them; None: 5 epochs, but at least 1000 steps (of a text 2000), unless
+        these are more than 100 epochs
     batch: rows or windows of a step (32; retrieval: 64; language models: 12)
     eval_every: steps between validations, each of which saves a checkpoint (a tenth of the steps, at most 500)
     callback: callback(step, loss) is called after each step. An exception stops the run and is raised again
-    Other arguments are the options of `weft train` of the same name.
+    lr, schedule, warmup: the highest learning rate; "cosine", "linear", "constant" or "inverse-sqrt"; steps to reach it
+    optimizer, optimizer_options, weight_decay, clip: as in `weft.optim`
+    label_smoothing: share of the probability that goes to the other classes; ema: decay of a moving average of the
+        parameters, such as 0.999, which is then the model; balance: of rare classes, "none", "weights" or "rows"
+    tokenizer, vocabulary_size, min_count: "words", "characters", "bytes", … (None: words; characters of one text), the
+        most symbols, and how often a word must occur
+    dimensions: of a retrieval's vectors
+    patience, best_by: evaluations without improvement that end the run (0: none do), by "loss" or a metric's name
+    precision: "f32" or "bf16"; seed: of parameters and batches; progress: whether it is shown, on standard error
 
     Ctrl-C and exceptions of the callback stop the run after a step and are raised again. With `out`, the last state of
     the model is saved before, and `weft.load(out)` loads it. Raises Error, ValueError or TypeError, which say what was
     expected.
     """
+    if steps is not None and epochs is not None:
+        raise ValueError(f"steps, epochs: expected one of them, got {steps} and {epochs}")
     source = _source(data, labels, task, validation, length, horizon, targets, season)
-    settings = _weft.Settings()
-    if isinstance(validation, (float, int)):
-        settings.validation = validation
     fields = dict(config or {})
     for name, value in (("layers", layers), ("d_model", d_model), ("seq_len", length), ("dropout", dropout)):
         if value is not None:
             fields[name] = value
     if source.length > 0 and arch in ("gmlp", "tnn", "fnet"):
         fields.setdefault("seq_len", source.length)
-    settings.arch, settings.task, settings.config = arch, source.task, json.dumps(fields)
-    settings.length = fields.get("seq_len", 0)
-    settings.patch, settings.shift, settings.flips = patch or 0, shift, flips
-    settings.steps, settings.epochs, settings.eval_every = steps, epochs, eval_every or 0
-    settings.batch = batch if batch is not None else source.batch
-    settings.lr, settings.schedule, settings.warmup = lr, schedule, warmup
-    settings.label_smoothing, settings.ema, settings.balance = label_smoothing, ema, balance
-    settings.tokenizer, settings.vocabulary_size, settings.min_count = tokenizer or "", vocabulary_size, min_count
-    settings.dimensions, settings.patience, settings.best_by = dimensions, patience, best_by
-    settings.precision, settings.seed, settings.overwrite = precision, seed, overwrite
+    settings = _weft.Settings()
+    for name, value in {
+            "arch": arch, "task": source.task, "config": json.dumps(fields), "length": fields.get("seq_len", 0),
+            "validation": validation if isinstance(validation, (float, int)) else 0.1, "patch": patch or 0,
+            "shift": shift, "flips": flips, "steps": steps, "epochs": epochs, "eval_every": eval_every or 0,
+            "batch": batch if batch is not None else source.batch, "lr": lr, "schedule": schedule, "warmup": warmup,
+            "label_smoothing": label_smoothing, "ema": ema, "balance": balance, "tokenizer": tokenizer or "",
+            "vocabulary_size": vocabulary_size, "min_count": min_count, "dimensions": dimensions, "patience": patience,
+            "best_by": best_by, "precision": precision, "seed": seed, "overwrite": overwrite}.items():
+        try:
+            setattr(settings, name, value)
+        except TypeError:
+            raise TypeError(f"{name}: got {value!r}, which has another type than the default") from None
     settings.set_optimizer(optimizer, optimizer_options or {}, weight_decay, clip)
 
     display, metrics = _Display(progress), []

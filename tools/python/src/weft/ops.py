@@ -1,8 +1,10 @@
 """Operations on tensors. Arguments are `weft.Tensor`, `weft.Parameter` or arrays; inside `weft.Tape` they are recorded.
 
 Names, broadcasting and axes are numpy's, those of losses PyTorch's; `ops/OPERATIONS.md` of weft's sources compares them.
-Operations of one tensor are also methods: ``weft.ops.sum(x, axis=0)`` is ``x.sum(axis=0)``. Reductions are "none", "mean",
-"sum" or "batch_mean". Lists of numbers are no arguments: `weft.tensor` makes a tensor of them.
+Operations of one tensor are also methods: ``weft.ops.sum(x, axis=0)`` is ``x.sum(axis=0)``. Lists of numbers and other
+integers than int64 become tensors as `weft.tensor` makes them. Of two real dtypes, the more precise one is that of the
+result. Integers are chosen, compared and counted; for arithmetic, `cast` makes real numbers of them. `var` divides by
+n - 1, as PyTorch does.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def _method(name: str) -> Any:
     return method
 
 
-for _name in _METHODS:
-    for _type in (_weft.Tensor, _weft.Parameter):
+for _type in (_weft.Tensor, _weft.Parameter):
+    for _name in _METHODS:
         setattr(_type, _name, _method(_name))
+    _type.tolist = lambda self: self.numpy().tolist()
+    _type.T = property(lambda self: permute(self, tuple(range(self.ndim))[::-1]))
 del _name, _type

@@ -21,16 +21,31 @@ __all__ = ["Adafactor", "Adam", "AdamW", "Lion", "Muon", "Optimizer", "SGD", "sc
 class Optimizer(_weft.Optimizer):
     """An optimizer by the name of `weft train --optimizer`, with its own options, such as momentum=0.9.
 
-    parameters: a module or layer, or a list of (name, weft.Parameter). They move into the memory of the optimizer, and
-        belong to one optimizer at a time.
+    parameters: a module or layer, or a list of weft.Parameter or of (name, weft.Parameter). They move into the memory of
+        the optimizer, and belong to one optimizer at a time. Freeze parameters (`trainable = False`) before.
     weight_decay: of matrices; None: the optimizer's default
     clip: the maximum norm of the gradients; 0: no limit
     """
 
     def __init__(self, parameters: Any, name: str = "adamw", lr: float = 1e-3, *,
                  weight_decay: Union[float, None] = None, clip: float = 1.0, **own: float) -> None:
-        named = parameters.named_parameters() if hasattr(parameters, "named_parameters") else list(parameters)
-        super().__init__(named, name, lr, {key.replace("_", "-"): value for key, value in own.items()}, weight_decay, clip)
+        for key, value in {"lr": lr, "weight_decay": weight_decay, "clip": clip, **own}.items():
+            if not isinstance(value, (int, float)) and not (key == "weight_decay" and value is None):
+                raise TypeError(f"{key}: expected a number, got {value!r}")
+        super().__init__(_named(parameters), name, lr, {key.replace("_", "-"): value for key, value in own.items()},
+                         weight_decay, clip)
+
+
+def _named(parameters: Any) -> list[tuple[str, _weft.Parameter]]:
+    """The parameters with their names, which are numbers for those of a list."""
+    if hasattr(parameters, "named_parameters"):
+        return parameters.named_parameters()
+    given = [parameters] if isinstance(parameters, _weft.Parameter) else list(parameters)
+    named = [entry if isinstance(entry, tuple) else (str(k), entry) for k, entry in enumerate(given)]
+    for entry in named:
+        if len(entry) != 2 or not isinstance(entry[1], _weft.Parameter):
+            raise TypeError(f"parameters: expected a module, or a list of weft.Parameter, got {entry[-1]!r} in it")
+    return named
 
 
 class _Named(Optimizer):
