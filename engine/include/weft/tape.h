@@ -13,8 +13,8 @@ namespace weft {
 
 /// Records the operations that run on its thread and have an input on this tape: a watched tensor, a trainable
 /// parameter, or a result of a recorded operation. If tapes are nested, only the innermost one records. Without a tape
-/// nothing is recorded. Tensors of another tape, or of one whose backward has run, count as constants. Create, use and
-/// destroy a tape on one thread.
+/// nothing is recorded. Tensors of another tape count as constants, and so do tensors of a finished tape. Create, use
+/// and destroy a tape on one thread.
 class Tape {
  public:
   Tape();

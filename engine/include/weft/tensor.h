@@ -135,12 +135,10 @@ class Tensor {
   const Strides& strides() const noexcept { return layout_ ? layout_->strides : no_axes(); }
   /// The number of axes.
   std::int64_t rank() const noexcept { return static_cast<std::int64_t>(shape().size()); }
-  std::int64_t size(std::int64_t dim) const;              ///< size of an axis; negative dims count from the last axis
-  std::int64_t numel() const noexcept { return numel_; }  ///< the number of elements
-  DType dtype() const noexcept { return dtype_; }         ///< the type of the elements
-  std::int64_t offset() const noexcept {
-    return offset_;
-  }  ///< position of the first element in the storage, in elements
+  std::int64_t size(std::int64_t dim) const;                ///< size of an axis; negative dims count from the last axis
+  std::int64_t numel() const noexcept { return numel_; }    ///< the number of elements
+  DType dtype() const noexcept { return dtype_; }           ///< the type of the elements
+  std::int64_t offset() const noexcept { return offset_; }  ///< elements of the storage before the first element
   /// Whether the elements are in row-major order without gaps.
   bool is_contiguous() const noexcept;
 
@@ -208,7 +206,7 @@ void copy(const Tensor& x, Tensor& y);
 /// A copy of x in another dtype; each element is rounded once. Error if this would convert complex to real, floating
 /// point to integer, or i64 to i8.
 Tensor convert(const Tensor& x, DType dtype);
-/// y += x; each sum is rounded once. Error unless both have the same shape and dtype, and for i8.
+/// y += x; each sum is rounded once. Error unless both have the same shape and dtype, which must not be i8.
 void accumulate(Tensor& y, const Tensor& x);
 
 /// Returns x itself if it is contiguous, otherwise a contiguous copy.
