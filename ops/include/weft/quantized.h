@@ -66,9 +66,10 @@ class QuantizedWeight {
 ///
 /// Error bound: let s_j be the scale of row j of the weight. Let sx be the scale of row i of x: max |x_i| / 127 for 8
 /// bits and max |x_i| / 32512 for 16 bits. Then, apart from a few roundings, the product without bias and epilogue
-/// satisfies |y_ij - Σ_p x_ip w_jp| <= Σ_p (|x_ip| s_j / 2 + |w_jp| sx / 2 + sx s_j / 4). For max |x_i| < 4e-34, sx is
-/// denormal and therefore less accurate. If a row of x contains NaN or infinity, that whole row of y is NaN (before the
-/// activation).
+/// satisfies
+/// |y_ij - Σ_p x_ip w_jp| <= Σ_p (|x_ip| s_j / 2 + |w_jp| sx / 2 + sx s_j / 4).
+/// For max |x_i| < 4e-34, sx is denormal and therefore less accurate. If a row of x contains NaN or infinity, that
+/// whole row of y is NaN (before the activation).
 Tensor quantized_linear(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias = {},
                         const Epilogue& epilogue = {});
 

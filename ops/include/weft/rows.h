@@ -43,12 +43,12 @@ Tensor cumsum(const Tensor& x, std::int64_t dim);
 /// elements are 0.
 Tensor cumprod(const Tensor& x, std::int64_t dim);
 
-/// The p-norm of a real x over dims, or over all axes if dims is empty: Σ|x| for p = 1, √Σx² for p = 2, or max|x| for p
-/// = infinity. Error for any other p. Where the 2-norm is 0, its gradient is 0.
+/// The p-norm of a real x over dims, or over all axes if dims is empty: Σ|x| for p = 1, √Σx² for p = 2, or max|x| if p
+/// is infinite. Error for any other p. Where the 2-norm is 0, its gradient is 0.
 Tensor norm(const Tensor& x, double p = 2, const std::vector<std::int64_t>& dims = {}, bool keepdim = false);
 /// The variance of a real x over dims, or over all axes if dims is empty: Σ(x - mean)² / (n - correction), where n is
-/// the number of elements in each sum. It is computed in two passes. The result is NaN or infinite unless n >
-/// correction.
+/// the number of elements in each sum. It is computed in two passes. If n <= correction, the
+/// result is NaN or infinite.
 Tensor var(const Tensor& x, const std::vector<std::int64_t>& dims = {}, std::int64_t correction = 1,
            bool keepdim = false);
 /// ln Σ e^x along dim, for a real x. The computation does not overflow.

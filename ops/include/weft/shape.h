@@ -29,8 +29,7 @@ Tensor expand(const Tensor& x, const Shape& shape);
 Tensor flip(const Tensor& x, std::int64_t dim);
 /// x without axis dim, whose size must be 1.
 Tensor squeeze(const Tensor& x, std::int64_t dim);
-/// x with a new axis of size 1, which becomes axis dim of the result. dim may be -rank-1 … rank, where rank is that of
-/// x.
+/// x with a new axis of size 1, which becomes axis dim of the result. dim may be -rank-1 … rank, with x's rank.
 Tensor unsqueeze(const Tensor& x, std::int64_t dim);
 /// Joins tensors of the same shape and dtype along a new axis, which becomes axis dim of the result.
 Tensor stack(const std::vector<Tensor>& parts, std::int64_t dim = 0);
@@ -59,8 +58,8 @@ Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype = DType:
 /// shape, but with size k along dim. Error for an index outside 0 … x.size(dim)-1, also in gather and scatter_add.
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices);
 /// Selects elements of x, which is real or bf16. The result has the shape of index. Along dim the index gives the
-/// position in x; along the other axes the position is the same in both. For a matrix and dim 1: y_ij = x_(i,
-/// index_ij). index has dtype i64 and x's rank, and only its axis dim may be longer than x's.
+/// position in x; along the other axes the position is the same in both. For a matrix and dim 1:
+/// y_ij = x_(i, index_ij). index has dtype i64 and x's rank, and only its axis dim may be longer than x's.
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 /// A copy of x to which the elements of source are added at the positions that gather would read. For a matrix and dim
 /// 1, source_ij is added at (i, index_ij). index and source have the same shape, which follows the rules of gather. The

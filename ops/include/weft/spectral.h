@@ -49,8 +49,8 @@ enum class ToeplitzForm {
 /// If `causal` is false, t (h, 2n-1, d) contains t_-(n-1) … t_(n-1).
 /// If `causal` is true, t (h, n, d) contains t_0 … t_(n-1), and the sum covers only j <= i.
 /// The error of the ring form is below 8 u ‖t‖₂ ‖x‖₂, with the norms of the channel and u = 2^-24 in f32 or 2^-53 in
-/// f64. An error of this size may remain even where the exact sum is 0, such as before the first nonzero x_j. The naive
-/// form is exactly causal. The matrix form is exactly causal for finite x.
+/// f64. An error of this size may remain even where the exact sum is 0. The naive form is exactly causal. The matrix
+/// form is exactly causal for finite x.
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form = ToeplitzForm::automatic);
 /// The gradients of a toeplitz_product. A gradient that was not requested is undefined.
 struct ToeplitzGradients {

@@ -79,8 +79,9 @@ struct SgdOptions {
   std::optional<std::int64_t> decayed = {};  ///< see AdamOptions
 };
 
-/// One step of stochastic gradient descent with momentum: g = grad_scale · grad + weight_decay · p; buf = momentum ·
-/// buf + g, but buf = g at step 1; p -= lr · buf. buf is the state. The other arguments are those of adam.
+/// One step of stochastic gradient descent with momentum: g = grad_scale · grad + weight_decay · p;
+/// buf = momentum · buf + g, but buf = g at step 1; p -= lr · buf. buf is the state. The other arguments are those of
+/// adam.
 void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const SgdOptions& options,
          double grad_scale = 1);
 
