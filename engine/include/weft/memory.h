@@ -55,7 +55,7 @@ class MemoryCache {
   void set_cap(std::size_t bytes) noexcept;
   /// Sets the maximum number of bytes that all caches of the process together keep for reuse.
   static void set_budget(std::size_t bytes) noexcept;
-  static std::size_t budget() noexcept;  ///< the maximum that was set by set_budget()
+  static std::size_t budget() noexcept;  ///< the current budget, in bytes
   MemoryUse use() const noexcept;        ///< the current statistics
   void reset_peak() noexcept;            ///< sets the peak to the bytes in use now
 
