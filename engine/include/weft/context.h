@@ -18,26 +18,26 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The number of threads of each context without its own set_threads(). Initially this is OMP_NUM_THREADS, or the
-/// number of CPUs that the process may use (its affinity and control groups are respected). In either case it is at
-/// most OMP_THREAD_LIMIT.
+/// The number of threads of each context for which set_threads() was not called. Initially this is the environment
+/// variable OMP_NUM_THREADS. If that is not set, it is the number of CPUs that the process may use according to its CPU
+/// affinity and control groups. In either case it is at most OMP_THREAD_LIMIT.
 int default_threads();
-/// Sets it for the whole process, including existing contexts. Error unless 1 <= count <= 1024.
+/// Sets default_threads() for the whole process, including existing contexts. Error unless 1 <= count <= 1024.
 void set_default_threads(int count);
 
-/// Lends threads of the host program to weft: see Context::set_executor.
+/// An interface through which the host program lends its threads to weft. See Context::set_executor.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Calls task(0) … task(count - 1), each once, on any threads, in any order or concurrently. Returns when all calls
-  /// have returned. Calls that start late find no work left. `task` does not throw. run may throw, but only when no
-  /// call is running or still to come.
+  /// Calls task(0) … task(count - 1), each exactly once, on any threads, in any order or concurrently. Returns after
+  /// all calls have returned. A call that starts late finds no work left and returns at once. `task` does not throw.
+  /// run may throw, but only if no call is running and none will follow.
   virtual void run(int count, FunctionRef<void(int index)> task) = 0;
 };
 
 /// The environment of operations: memory, plan caches, threads, instruction set and log. Several threads may share one
-/// context. Two contexts on two threads share only process-wide resources: the budget of all memory caches, the default
-/// number of threads and the pool of idle threads.
+/// context. Different contexts share only process-wide resources: the budget of all memory caches, the default number
+/// of threads and the pool of idle threads.
 class Context {
  public:
   Context();
@@ -45,56 +45,62 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  /// The calling thread's current context. It is created on first use.
+  /// The calling thread's current context: that of the innermost ContextScope, otherwise the thread's own context,
+  /// which is created on first use.
   static Context& current();
 
-  /// The number of threads that parallel_for uses: the number that was set, or default_threads().
+  /// The number of threads that parallel_for uses: the number from set_threads(), or default_threads().
   int threads() const;
-  /// Error unless 1 <= count <= 1024. If the system refuses threads (RLIMIT_NPROC, no memory for stacks), the log
-  /// receives a line and the available threads do the work. In builds with OpenMP, however, the OpenMP runtime ends the
-  /// process then. Builds with WEFT_THREADS=pool avoid this.
+  /// Sets the number of threads. Error unless 1 <= count <= 1024. If the system refuses to create threads (because of
+  /// RLIMIT_NPROC, or for lack of memory for stacks), the available threads do the work and the log receives a line. In
+  /// builds with OpenMP, however, the OpenMP runtime then ends the process. Builds with WEFT_THREADS=pool avoid this.
   void set_threads(int count);
-  /// Runs loops on the executor's threads, threads() of them at once, instead of weft's own. Null returns to weft's own
-  /// threads. Set this before other threads use the context.
+  /// Runs loops on threads of the executor instead of weft's own threads, at most threads() of them at once. Null
+  /// selects weft's own threads again. Call this before other threads use the context.
   void set_executor(std::shared_ptr<Executor> executor) { executor_ = std::move(executor); }
-  /// The instruction set of the kernels; initially best_isa().
+  /// The instruction set of the kernels. Initially this is best_isa().
   Isa isa() const noexcept { return isa_.load(std::memory_order_relaxed); }
-  /// Error if this CPU can't run it. Do not call this while other threads compute in the context.
+  /// Sets the instruction set. Error if this build has no kernels for it or this CPU can't run it. Do not call this
+  /// while other threads compute in the context.
   void set_isa(Isa isa);
 
-  /// The source of tensor and scratch memory. A host lends its own memory by MemoryCache::set_source.
+  /// The cache from which tensors and scratch memory are allocated. A host program can lend its own memory through
+  /// MemoryCache::set_source.
   MemoryCache& memory() noexcept { return *memory_; }
-  /// The same, for objects that outlive the context and must keep the cache.
+  /// The same cache, for objects that may outlive the context and must keep the cache alive.
   const std::shared_ptr<MemoryCache>& memory_handle() const noexcept { return memory_; }
 
-  /// Receives lines of text.
+  /// A function that receives lines of text.
   using Log = std::function<void(const std::string&)>;
-  /// Receives messages for people that a program would otherwise lose. Currently the only one says that the system
-  /// refuses threads. Set this before other threads use the context. The log is called on the thread whose request
-  /// caused the message, and its exceptions reach that thread.
+  /// Sets the function that receives messages for people. Currently the only message says that the system refuses to
+  /// create threads. Call this before other threads use the context. The log is called on the thread whose request
+  /// caused the message, and exceptions of the log reach that thread.
   void set_log(Log log) { log_ = std::move(log); }
-  /// Sends the log a line, if there is a log.
+  /// Passes a line to the log, if one is set.
   void log(const std::string& line) const {
     if (log_) log_(line);
   }
 
-  /// Calls body(begin, end) for consecutive pieces of [0, n). Each piece has `grain` elements, the last one possibly
-  /// fewer. The pieces depend only on n and grain. The loop runs serially if the caller is inside a piece of another
-  /// loop, or in an OpenMP parallel region of the host program. The first exception is rethrown here.
+  /// Divides [0, n) into consecutive pieces and calls body(begin, end) for each piece, in parallel. Each piece has
+  /// `grain` elements, except that the last one may have fewer. The pieces depend only on n and grain. The loop runs
+  /// serially if the caller is inside a piece of another loop, or in an OpenMP parallel region of the host program. If
+  /// body throws, the first exception is rethrown here.
   void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
-  /// The same, with `scratch_bytes` of scratch memory for each thread, aligned to 64 bytes and not cleared.
+  /// The same, with `scratch_bytes` bytes of scratch memory for each thread. The memory is aligned to 64 bytes and not
+  /// cleared.
   void parallel_for(std::int64_t n, std::int64_t grain, std::size_t scratch_bytes,
                     FunctionRef<void(std::int64_t begin, std::int64_t end, void* scratch)> body);
 
-  /// Calls body() with this context as the current one and keeps its threads ready for all loops in it. Outside of a
-  /// region each loop gathers its threads anew, and at its end waits for threads that another program may just have
-  /// displaced. Use one region for a training step, a request or a whole run (Trainer, evaluate and generate open one).
-  /// A nested region is part of the outer one. Exceptions of body are rethrown. A child process that was forked in a
-  /// region must not leave the region, and one that was forked in a task must not leave the task's loop.
+  /// Calls body() with this context as the current one, and keeps the context's threads ready for all loops in body.
+  /// Outside of a region, each loop gathers its threads anew. At its end it waits for all of them, even for a thread
+  /// that the system has just preempted in favor of another program. Use one region for a training step, a request or a
+  /// whole run (Trainer, evaluate and generate each open one). A nested region is part of the outer one. Exceptions of
+  /// body are rethrown. A child process that was forked inside a region must not return from the region, and one that
+  /// was forked inside a piece of a loop must not return from that loop.
   void parallel_region(FunctionRef<void()> body);
 
-  /// The context's only object of type T, created on first use. Higher modules keep plan caches here. T does its own
-  /// locking.
+  /// The context's only object of type T, which is created on first use. Modules above the engine keep plan caches
+  /// here. T must be thread-safe.
   template <class T>
   T& slot() {
     if (void* made = find_slot(typeid(T))) return *static_cast<T*>(made);
@@ -114,7 +120,7 @@ class Context {
   std::unordered_map<std::type_index, std::shared_ptr<void>> slots_;
 };
 
-/// Makes `context` the calling thread's current one while in scope.
+/// Makes a context the calling thread's current one while the ContextScope is in scope.
 class ContextScope {
  public:
   /// The context must outlive the scope.

@@ -6,8 +6,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// sse2, avx2, avx512, neon, …: one for each line of weft/isas.def, which states the CPU features that it needs. Those
-/// of one processor family are in order, the best last.
+/// An instruction set: sse2, avx2, avx512, neon, …. There is one for each line of weft/isas.def, which states the CPU
+/// features that it needs. Those of one processor family are in ascending order: the best is last.
 enum class Isa {
 /// \cond
 #define WEFT_INSTRUCTION_SET(name, ...) name,
@@ -15,17 +15,18 @@ enum class Isa {
 #include "weft/isas.def"
 };
 
-/// "sse2", "avx2", …
+/// The name, such as "sse2" or "avx2".
 const char* isa_name(Isa isa) noexcept;
 
-/// True if this build has kernels for it, and the CPU and the operating system can run them.
+/// Whether this build has kernels for the instruction set, and the CPU and the operating system can run them.
 bool cpu_has(Isa isa) noexcept;
 
 /// All instruction sets for which cpu_has is true, the best last.
 std::vector<Isa> available_isas();
 
-/// The best available instruction set that is not better than the environment variable WEFT_ISA. If that leaves none,
-/// it is the lowest available one. Error if WEFT_ISA names none of this processor family, or if none is available.
+/// The best available instruction set. If the environment variable WEFT_ISA is set, it is the best one that is not
+/// better than WEFT_ISA, or the lowest available one if there is none. Error if WEFT_ISA doesn't name an instruction
+/// set of this processor family, or if none is available.
 Isa best_isa();
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 /// \file
-/// Receivers of the gradients that backward computes for leaves.
+/// Gradient sinks: objects that receive the gradients that Tape::backward computes for the leaves of a tape.
 #pragma once
 #include <vector>
 
@@ -9,9 +9,9 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A trainable parameter or a watched tensor on a tape.
+/// A leaf of a tape: a trainable parameter or a watched tensor.
 struct Leaf {
-  Tensor value;                     ///< with its node on the tape
+  Tensor value;                     ///< the value, with its node on the tape
   const void* parameter = nullptr;  ///< Parameter::id(), or null for a watched tensor
 };
 
@@ -19,23 +19,23 @@ struct Leaf {
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  /// Called first, with all leaves of the tape in order of their first use.
+  /// backward calls this first, with all leaves of the tape in the order of their first use.
   virtual void begin(const std::vector<Leaf>& leaves) { (void)leaves; }
-  /// Called once for each leaf that the result depends on, as soon as its gradient is complete. The gradient has the
-  /// leaf's shape and dtype and shares its elements with nothing else. If the sink writes a tensor that backward still
-  /// needs, backward throws.
+  /// backward calls this once for each leaf that the result depends on, as soon as the leaf's gradient is complete. The
+  /// gradient has the leaf's shape and dtype, and no other tensor shares its elements. If the sink writes to a tensor
+  /// that backward still needs, backward throws an Error.
   virtual void complete(const Leaf& leaf, Tensor gradient) = 0;
 };
 
-/// A sink that keeps all gradients of any number of tapes.
+/// A sink that keeps all gradients. It may receive those of several tapes.
 class Gradients : public GradientSink {
  public:
   void begin(const std::vector<Leaf>& leaves) override;
   void complete(const Leaf& leaf, Tensor gradient) override;
-  /// The gradient of a watched tensor, or zeros if the result doesn't depend on it. Error if the tensor is not a leaf
-  /// of a tape whose backward ran into this sink.
+  /// The gradient of a watched tensor, or zeros if the result doesn't depend on the tensor. Error unless the tensor is
+  /// a leaf of a tape whose backward used this sink.
   Tensor of(const Tensor& watched) const;
-  /// The sum of the parameter's gradients over all tapes, or zeros.
+  /// The sum of the parameter's gradients over all tapes, or zeros if there are none.
   Tensor of(const Parameter& parameter) const;
 
  private:

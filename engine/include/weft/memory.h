@@ -1,5 +1,5 @@
 /// \file
-/// Memory: a cache of aligned blocks in size classes, and statistics of its use.
+/// MemoryCache: a cache of aligned memory blocks, and statistics of its use.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,28 +13,28 @@ namespace weft {
 
 /// Statistics of a MemoryCache.
 struct MemoryUse {
-  std::size_t current = 0;             ///< bytes in use by tensors and scratch
-  std::size_t peak = 0;                ///< the highest `current` since the start or reset_peak
-  std::size_t cached = 0;              ///< bytes kept for reuse
-  std::size_t system_allocations = 0;  ///< the number of blocks taken from the system so far
+  std::size_t current = 0;             ///< bytes in use by tensors and scratch memory
+  std::size_t peak = 0;                ///< the maximum of `current` since the start or the last reset_peak()
+  std::size_t cached = 0;              ///< bytes of free blocks that are kept for reuse
+  std::size_t system_allocations = 0;  ///< the number of blocks that were allocated from the system so far
 };
 
-/// Lends memory of the host program to weft: see MemoryCache::set_source. Several threads may call it at once. It must
-/// not call weft.
+/// An interface through which the host program lends memory to weft. See MemoryCache::set_source. Several threads may
+/// call it at the same time. It must not call weft.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  /// Returns a block of `bytes`, aligned to 64 bytes. If there is no memory it returns null or throws std::bad_alloc,
-  /// and the requesting operation ends with an Error. Any other exception reaches the caller of weft.
+  /// Returns a block of `bytes` bytes, aligned to 64 bytes. If there is no memory, it returns null or throws
+  /// std::bad_alloc, and the requesting operation then throws an Error. Any other exception reaches the caller of weft.
   virtual void* allocate(std::size_t bytes) = 0;
-  /// Takes back a block from allocate(bytes).
+  /// Takes back a block that allocate(bytes) returned.
   virtual void release(void* block, std::size_t bytes) noexcept = 0;
 };
 
-/// A cache of blocks aligned to 64 bytes. It keeps freed blocks for reuse. All caches of the process share a budget,
-/// initially 2 GiB or a quarter of the memory that the process may use, whichever is less. Beyond the budget the least
-/// recently used blocks of all caches are released. When memory runs out, all caches release their unused blocks.
-/// Thread-safe.
+/// A memory allocator that keeps freed blocks for reuse. Blocks are aligned to 64 bytes. All caches of the process
+/// share a budget for the blocks that they keep. Initially it is 2 GiB or a quarter of the memory that the process may
+/// use, whichever is less. If the kept blocks exceed the budget, the least recently used ones of all caches are
+/// released. When memory runs out, all caches release all the blocks that they keep. Thread-safe.
 class MemoryCache {
  public:
   MemoryCache();
@@ -42,19 +42,20 @@ class MemoryCache {
   MemoryCache(const MemoryCache&) = delete;
   MemoryCache& operator=(const MemoryCache&) = delete;
 
-  void* allocate(std::size_t bytes);  ///< Error if memory runs out or `bytes` exceeds the machine's memory
-  /// Takes back a block from allocate(bytes).
+  /// Returns a block of at least `bytes` bytes. Error if memory runs out, or if `bytes` exceeds the machine's memory.
+  void* allocate(std::size_t bytes);
+  /// Takes back a block that allocate(bytes) returned.
   void release(void* block, std::size_t bytes) noexcept;
-  /// Takes blocks from the source instead of the system, and keeps freed ones for reuse as usual. Null returns to the
-  /// system. The blocks cached so far are released. Error if a block is in use. Set this before other threads use the
-  /// cache.
+  /// Allocates blocks from the source instead of the system. Freed blocks are kept for reuse as usual. Null selects the
+  /// system again. The blocks that are cached now are released. Error if a block is in use. Call this before other
+  /// threads use the cache.
   void set_source(std::shared_ptr<MemorySource> source);
-  void trim() noexcept;  ///< releases all cached blocks to the system
+  void trim() noexcept;  ///< releases all cached blocks to the system or the source
   /// Sets the maximum number of bytes that this cache keeps for reuse. Initially only the budget limits it.
   void set_cap(std::size_t bytes) noexcept;
   /// Sets the maximum number of bytes that all caches of the process together keep for reuse.
   static void set_budget(std::size_t bytes) noexcept;
-  static std::size_t budget() noexcept;  ///< the maximum of bytes that all caches keep for reuse
+  static std::size_t budget() noexcept;  ///< the current budget, in bytes
   MemoryUse use() const noexcept;        ///< the current statistics
   void reset_peak() noexcept;            ///< sets the peak to the bytes in use now
 

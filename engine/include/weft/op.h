@@ -1,5 +1,5 @@
 /// \file
-/// Op: a differentiable operation that tapes record. Derive your own operations from it and run them by apply_op().
+/// Op: the base class of differentiable operations. Derive custom operations from it and run them with apply_op().
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,34 +30,35 @@ Tensor compute(Op& op, const Inputs& in);
 Tensor record(std::unique_ptr<Op> op, const Inputs& in, Tensor out);
 }  // namespace detail
 
-/// A record, as the backward pass of its op sees it.
+/// The interface through which the backward pass of an op reads its record on the tape and adds gradients.
 class Backward {
  public:
   /// Only tapes use this.
   Backward(detail::TapeRecords& tape, std::int64_t index) : tape_(tape), index_(index) {}
 
-  /// Whether input i needs a gradient. Backward should compute nothing else.
+  /// Whether input i needs a gradient. Op::backward should compute only the gradients that are needed.
   bool needs(std::size_t i) const;
   /// The shape of input i.
   const Shape& input_shape(std::size_t i) const;
   /// The dtype of input i and of its gradient.
   DType input_dtype(std::size_t i) const;
-  /// Input i. Error unless keeps_input asked for it.
+  /// Input i. Error unless keeps_input returned true for it.
   Tensor input(std::size_t i) const;
-  /// The output. Error unless keeps_output asked for it.
+  /// The output. Error unless keeps_output returned true.
   Tensor output() const;
 
-  /// The gradient of the output, in the output's shape.
+  /// The gradient with respect to the output. It has the output's shape.
   const Tensor& gradient() const;
-  /// The same, released by the record: the op may write it in place if it is unique().
+  /// The same, moved out of the record. If the returned tensor is unique(), the op may overwrite it.
   Tensor take_gradient();
 
-  /// Adds a contribution to the gradient of input i, if that is needed. It has input i's shape and dtype. The first
-  /// contribution is moved in, not copied.
+  /// Adds a contribution to the gradient of input i, if that gradient is needed. The contribution has the shape and
+  /// dtype of input i. The first contribution is moved, not copied.
   void add(std::size_t i, Tensor contribution);
-  /// Adds a contribution that f computes. f itself adds nothing. f usually receives an undefined tensor and sets it. If
-  /// input i is a part of another tensor (a slice) and that tensor has no gradient yet, f receives the part's place in
-  /// the gradient instead. Writing there saves a copy, but f may also set the tensor to its own.
+  /// Adds a contribution that f computes. f itself must not call add() or write(). f usually receives an undefined
+  /// tensor and assigns the contribution to it. If input i is a slice of another tensor and that tensor has no gradient
+  /// yet, f instead receives the slice of that gradient. Writing the contribution there saves a copy, but f may also
+  /// assign another tensor.
   void write(std::size_t i, FunctionRef<void(Tensor& contribution)> f);
 
  private:
@@ -69,41 +70,44 @@ class Backward {
   std::int64_t index_;
 };
 
-/// A differentiable operation: its shape rule, forward and backward, and the tensors that backward needs.
+/// A differentiable operation. A derived class defines the shape of the output, the forward and the backward pass, and
+/// which tensors the backward pass needs.
 class Op {
  public:
   virtual ~Op() = default;
-  /// The name in messages and profiles.
+  /// The operation's name in messages and profiles.
   virtual const char* name() const noexcept = 0;
 
-  /// Checks the inputs, including their number (nothing else checks that), and returns the output's shape. Has no other
-  /// effect. Inputs may have any strides. Error for invalid arguments.
+  /// Checks the inputs and returns the output's shape, without other effects. It must also check the number of inputs,
+  /// because nothing else does. Inputs may have any strides. Error for invalid arguments.
   virtual Shape shape(const Inputs& in) const = 0;
-  /// Returns the output, which has that shape. Nothing inside is recorded. If `recording` is set, it may keep
-  /// additional data for backward in the op itself. Running it again with the same inputs gives the same bits.
+  /// Returns the output, which has the given shape. Operations called inside are not recorded. If `recording` is true,
+  /// forward may keep additional data for backward in the op itself. A second run with the same inputs must give the
+  /// same bits.
   virtual Tensor forward(const Inputs& in, const Shape& shape) = 0;
-  /// Adds to the gradient of each input for which b.needs(i) is true. Nothing inside is recorded.
+  /// Adds a contribution to the gradient of each input i for which b.needs(i) is true. Operations called inside are not
+  /// recorded.
   virtual void backward(Backward& b) const = 0;
 
-  /// Whether backward reads input i. needs[j] says whether input j needs a gradient. For a product of two factors the
-  /// result is needs[1 - i].
+  /// Whether backward reads input i. needs[j] tells whether input j needs a gradient. For example, a product of two
+  /// factors returns needs[1 - i].
   virtual bool keeps_input(std::size_t i, const std::vector<bool>& needs) const = 0;
   /// Whether backward reads the output.
   virtual bool keeps_output() const { return false; }
-  /// Whether running forward again costs little. If so, an op that needs this output in its backward keeps this record
-  /// and its inputs instead of the output.
+  /// Whether forward is cheap to run again. If so, the tape may save the inputs of this op instead of its output. When
+  /// the backward pass of another op needs the output, forward then runs again.
   virtual bool cheap() const { return false; }
 
-  /// Whether the op will be recorded. It is set before forward is called.
+  /// Whether a tape will record the op. apply_op() sets it before it calls shape and forward.
   bool recording = false;
 };
 
-/// Whether the current tape would record an op with these inputs. Error inside of recompute() (weft/recompute.h) for an
-/// input that is on a tape outside of it.
+/// Whether the current tape would record an op with these inputs. Error if this is called inside recompute()
+/// (weft/recompute.h) and an input is on a tape outside of it.
 bool would_record(const Inputs& in);
 
-/// Runs the op. Records it if an input has a node on the current tape. Error if `shape` refuses the inputs or memory
-/// runs out.
+/// Runs the op and returns its output. Records the op if an input is on the current tape. Error if the op's shape()
+/// rejects the inputs or memory runs out.
 template <class O>
 Tensor apply_op(O op, const Inputs& in) {
   return detail::run_op(op.name(), [&] {
@@ -112,7 +116,7 @@ Tensor apply_op(O op, const Inputs& in) {
   });
 }
 
-/// The same with the operands listed: apply_op(AddOp(), a, b).
+/// The same, with the operands as separate arguments: apply_op(AddOp(), a, b).
 template <class O, class... More>
 Tensor apply_op(O op, const Tensor& first, const More&... more) {
   return detail::run_op(op.name(), [&] {

@@ -13,10 +13,10 @@ namespace weft::os {
 /// The number of CPUs that the calling thread may run on (or `cpus` if that is greater), limited by the cgroup quota
 /// (rounded up). At least 1.
 int available_threads(int cpus = 0) noexcept;
-/// Bytes of a core's L2 cache; 512 KiB if the system does not report it.
+/// The size of a core's L2 cache in bytes, or 512 KiB if the system does not report it.
 std::int64_t second_cache() noexcept;
 std::uint64_t physical_memory() noexcept;       ///< bytes: minimum of the machine's memory and the cgroup limit
-std::uint64_t peak_resident_memory() noexcept;  ///< bytes of this process so far
+std::uint64_t peak_resident_memory() noexcept;  ///< peak resident memory of this process so far, in bytes
 
 /// The file of the program and, if weft is a shared library, the file of the library. Empty if the system does not
 /// report it.
@@ -26,7 +26,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< bytes
 /// Maps pages outside of the heap, huge pages if the system has them. The address is a multiple of the size of a huge
 /// page. Null if there is no memory.
 void* map_pages(std::size_t bytes) noexcept;
-void unmap_pages(void* block, std::size_t bytes) noexcept;  ///< unmaps them
+void unmap_pages(void* block, std::size_t bytes) noexcept;  ///< unmaps pages from map_pages(bytes)
 /// Uses small pages for the end of a block that does not fill a huge page. A long-lived block then takes no more memory
 /// than it needs.
 void small_pages_at_end(void* block, std::size_t bytes) noexcept;
@@ -36,7 +36,7 @@ void small_pages_at_end(void* block, std::size_t bytes) noexcept;
 struct MappedFile {
   std::shared_ptr<const void> owner;    ///< keeps the mapping alive
   const unsigned char* data = nullptr;  ///< the first byte
-  std::uint64_t size = 0;               ///< bytes
+  std::uint64_t size = 0;               ///< size in bytes
 };
 MappedFile map_file(const std::string& path);  ///< Error if it can't be opened or is not a regular file
 /// Drops these bytes of a mapped file, rounded to pages, from the process's memory until they are read again.
@@ -50,7 +50,7 @@ class RandomAccessFile {
   RandomAccessFile(const RandomAccessFile&) = delete;
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
   std::uint64_t size() const noexcept { return size_; }  ///< size in bytes when it was opened
-  /// Error if the file has become shorter.
+  /// Reads `bytes` bytes at `offset` into `data`. Error if the file has become shorter.
   void read(std::uint64_t offset, void* data, std::size_t bytes) const;
 
  private:
@@ -73,10 +73,10 @@ class AtomicFile {
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
-  /// Appends.
+  /// Appends the bytes to the temporary file.
   void write(const void* data, std::size_t bytes);
   void sync();    ///< forces the written data to the disk; commit() cannot then fail for lack of space
-  void commit();  ///< at most once
+  void commit();  ///< replaces `path` by the file; call it at most once
 
  private:
   std::string path_, temporary_;

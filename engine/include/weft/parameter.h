@@ -1,5 +1,5 @@
 /// \file
-/// Parameter: a named, trainable tensor of a model.
+/// Parameter: a trainable tensor of a model, and lists of parameters with their names.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,42 +21,46 @@ namespace detail {
 [[gnu::visibility("hidden")]] std::string lent_message(const Parameter& parameter, const std::string& who);
 }  // namespace detail
 
-/// A handle of a trainable tensor: copies share value and state.
+/// A handle to a trainable tensor. Copies of the handle share the value and the state.
 class Parameter {
  public:
-  Parameter() = default;  ///< undefined
-  /// Error unless the value is bf16, f32 or f64. The optimizers train f32 and f64.
+  Parameter() = default;  ///< an undefined parameter
+  /// A parameter with this value. Error unless the value is bf16, f32 or f64. The optimizers train only f32 and f64.
   explicit Parameter(Tensor value, bool trainable = true);
 
   /// False only for a default-constructed Parameter().
   bool defined() const noexcept { return data_ != nullptr; }
-  /// The value for use in operations. It is a leaf of the current tape if the tape records and the parameter is
-  /// trainable.
+  /// The value, for use in operations. If a tape is recording on this thread and the parameter is trainable, the result
+  /// is a leaf of that tape.
   operator Tensor() const;  // NOLINT: implicit on purpose
-  /// The value, never a leaf.
+  /// The value, which is never a leaf of a tape.
   const Tensor& value() const;
-  /// Replaces the value's elements. Error unless shape and dtype agree and it is writable().
+  /// Copies the elements of `value` into the parameter. Error unless both have the same shape and dtype and the
+  /// parameter is writable().
   void assign(const Tensor& value);
 
-  /// Whether tapes treat it as a leaf.
+  /// Whether tapes treat the parameter as a leaf, so that it receives gradients. Otherwise it is frozen.
   bool trainable() const;
-  /// Whether its value may be written and trained. It is false for a model that was loaded for inference
-  /// (weft/checkpoint.h), whose values may lie in a file, and for a quantized model. Such a parameter is frozen.
+  /// Whether the value may be written and trained. This is false for the parameters of a quantized model, and of a
+  /// model that was loaded for inference (weft/checkpoint.h), whose values may lie in a mapped file. Such parameters
+  /// are frozen.
   bool writable() const;
-  /// Whether quantize() (weft/quantize.h) may round its value, a matrix (out, in). Linear and Embedding mark theirs.
+  /// Whether quantize() (weft/quantize.h) may round the value, a matrix (out, in). The layers Linear and Embedding mark
+  /// their weights as quantizable.
   bool quantizable() const;
-  /// Sets or removes the mark for all handles. Without it quantize() leaves the value unchanged. Error once it is
-  /// quantized().
+  /// Sets or removes this mark for all handles. Without the mark, quantize() leaves the value unchanged. Error if the
+  /// parameter is quantized().
   void set_quantizable(bool quantizable);
-  /// Whether it belongs to a quantized model, even if only other parameters were rounded. A rounded parameter has a
-  /// bf16 value, or an i8 value with scales(). Code that reads it must handle both.
+  /// Whether the parameter belongs to a quantized model, even if only other parameters of the model were rounded. A
+  /// rounded parameter has either a bf16 value, or an i8 value with scales(). Code that reads it must handle both.
   bool quantized() const;
-  /// The scales of an i8 value (out, in): f32 of shape (out). Row i of the weight is value[i] · scales[i]. Undefined
-  /// for other dtypes.
+  /// The scales of an i8 value (out, in), as an f32 tensor of shape (out). Row i of the weight is value[i] · scales[i].
+  /// The tensor is undefined if the value has another dtype.
   const Tensor& scales() const;
-  /// Freezes or unfreezes it for all handles. Error if it would be unfrozen but isn't writable().
+  /// Unfreezes the parameter (true) or freezes it (false), for all handles. Error if `trainable` is true and the
+  /// parameter isn't writable().
   void set_trainable(bool trainable);
-  /// The identity of the parameter, the same for all its handles.
+  /// Identifies the parameter. All its handles return the same pointer.
   const void* id() const noexcept { return data_.get(); }
 
  private:
@@ -71,8 +75,8 @@ class Parameter {
   std::shared_ptr<Data> data_;
 };
 
-/// Parameters in the order in which the layers collect them. The names match PyTorch's state_dict:
-/// "blocks.0.proj1.weight".
+/// Parameters with their names, in the order in which the layers collect them. The names follow PyTorch's state_dict,
+/// for example "blocks.0.proj1.weight".
 using NamedParameters = std::vector<std::pair<std::string, Parameter>>;
 
 }  // namespace weft

@@ -12,37 +12,40 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Moves the values of the trainable parameters into one buffer, where each becomes a view aligned to 64 bytes. It is
-/// also the sink that adds up their gradients in a second buffer.
+/// Moves the values of trainable parameters into one flat buffer. Each value becomes a view of this buffer that is
+/// aligned to 64 bytes. The set is also the sink that adds up the gradients of these parameters in a second flat
+/// buffer.
 class ParameterSet : public GradientSink {
  public:
-  /// Frozen parameters are omitted. A parameter that occurs twice counts once. Empties the current Context's memory
-  /// cache, so that the memory of the previous values returns to the system. Error if no parameter is left, if dtypes
-  /// differ, or if one isn't writable().
+  /// Takes the trainable parameters and ignores frozen ones. A parameter that occurs twice counts once. The constructor
+  /// empties the current Context's memory cache, so that the memory of the previous values returns to the system. Error
+  /// if there is no trainable parameter, if the dtypes differ, or if a parameter isn't writable().
   explicit ParameterSet(const NamedParameters& parameters);
 
   /// The position of a parameter in the flat buffers.
   struct Entry {
     std::string name;     ///< its name in the model
     Parameter parameter;  ///< its handle
-    std::int64_t offset;  ///< of its first element in the flat buffers
+    std::int64_t offset;  ///< position of its first element in the flat buffers
     std::int64_t numel;   ///< its number of elements
   };
   /// All entries, in the order of the buffers.
   const std::vector<Entry>& entries() const noexcept { return entries_; }
-  std::int64_t parameter_count() const noexcept;  ///< number of elements without padding
+  std::int64_t parameter_count() const noexcept;  ///< total number of elements, without padding
 
-  Tensor& values() noexcept { return values_; }        ///< flat, padding zero
-  Tensor& gradients() noexcept { return gradients_; }  ///< flat, padding zero
-  Tensor gradient(const Entry& entry) const;           ///< in the parameter's shape
-  /// The k-th state buffer, e.g. AdamW's m or v. It is created on first use, filled with zeros.
+  Tensor& values() noexcept { return values_; }        ///< the flat buffer of values; padding is 0
+  Tensor& gradients() noexcept { return gradients_; }  ///< the flat buffer of gradients; padding is 0
+  Tensor gradient(const Entry& entry) const;           ///< a view of its gradient, in the parameter's shape
+  /// The k-th state buffer of the optimizer, for example AdamW's m or v. It is created on first use and filled with
+  /// zeros.
   Tensor& state(std::size_t k);
   /// The number of state buffers.
   std::size_t states() const noexcept { return states_.size(); }
 
-  /// Call this before a step's first backward.
+  /// Sets all gradients to 0. Call this before the first backward of a step.
   void zero_gradients();
-  /// Error if another set has taken over the parameter since.
+  /// Adds the gradient to the buffer. Leaves outside this set are ignored. Error if another set has taken over the
+  /// parameter.
   void complete(const Leaf& leaf, Tensor gradient) override;
 
  private:

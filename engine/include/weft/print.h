@@ -8,10 +8,10 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Writes the elements like numpy, in rows and in columns of one width, then the dtype and the shape:
-/// `[[0.5, -1], [2, 3e+08]] f32 (2, 2)`, one row a line. Real numbers have the digits of out.precision(), in the format
-/// %g. Of a tensor with more than 1000 elements it writes the first and last three along each axis, and "..." between
-/// them. An undefined tensor is `undefined`.
+/// Writes the elements like numpy, with one row on each line and columns of equal width, followed by the dtype and the
+/// shape: `[[0.5, -1], [2, 3e+08]] f32 (2, 2)`. Floating-point numbers are written in the format %g with
+/// out.precision() digits. If a tensor has more than 1000 elements, only the first and the last three along each axis
+/// are written, with "..." between them. An undefined tensor is written as `undefined`.
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 }  // namespace weft

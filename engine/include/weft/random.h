@@ -23,19 +23,21 @@ class Random {
   std::uint64_t seed() const noexcept { return seed_; }      ///< as given
   std::uint64_t stream() const noexcept { return stream_; }  ///< as given
 
-  /// Element i of this stream in four formats, all from the same random bits. Independent numbers need different i,
-  /// streams or splits.
+  /// Element i of this stream in four formats, all from the same random bits. normal() uses the bits of both elements
+  /// 2j and 2j + 1. For independent numbers of one format, use different i; of several formats, different streams or
+  /// splits.
   std::uint64_t bits(std::uint64_t i) const noexcept;
-  double uniform(std::uint64_t i) const noexcept;                        ///< [0, 1), 53 bits
+  double uniform(std::uint64_t i) const noexcept;                        ///< uniform in [0, 1), with 53 bits
   double normal(std::uint64_t i) const noexcept;                         ///< mean 0, variance 1 (Box-Muller)
   std::uint64_t below(std::uint64_t i, std::uint64_t n) const noexcept;  ///< 0 … n-1, n >= 1
 
-  /// The k-th child, an independent generator.
+  /// The k-th child of this stream: an independent generator.
   Random split(std::uint64_t k) const noexcept;
 
-  /// Returns a tensor of the elements i = 0, 1, … of this stream. Error unless dtype is f32 or f64 and low <= high.
+  /// Returns a tensor of the elements i = 0, 1, … of this stream. Error unless dtype is f32 or f64, and low <= high are
+  /// finite.
   Tensor uniform(const Shape& shape, double low, double high, DType dtype = DType::f32) const;  ///< [low, high)
-  /// The same, normally distributed.
+  /// The same with normally distributed elements of the given mean and standard deviation, which must be finite.
   Tensor normal(const Shape& shape, double mean, double deviation, DType dtype = DType::f32) const;
 
  private:

@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// How to load tensors. F64, F32, BF16, I64 and I8 are read unchanged. F16 is widened to f32. I32, U8 and BOOL become
+/// How to load tensors. F64, F32, BF16, I64 and I8 are read unchanged. F16 becomes f32. I32, U8 and BOOL become
 /// i64.
 enum class Load {
   /// A view of the mapped file if type and alignment allow it, else a copy. The file may be replaced or removed
@@ -47,7 +47,7 @@ class SafetensorsFile {
   const std::string& path() const noexcept;                        ///< the path, or the name of bytes in memory
   std::vector<std::string> names() const;                          ///< sorted by their position in the file
   bool contains(const std::string& name) const;                    ///< whether there is a tensor of that name
-  const std::string& stored_dtype(const std::string& name) const;  ///< "F16", …
+  const std::string& stored_dtype(const std::string& name) const;  ///< the dtype in the file, such as "F16"
   const Shape& shape(const std::string& name) const;               ///< Error if there is no such tensor
   /// The header's "__metadata__".
   const std::map<std::string, std::string>& metadata() const noexcept;
@@ -61,7 +61,8 @@ class SafetensorsFile {
 /// Writes bf16, f32, f64, i64 and i8 tensors (Error for other dtypes). It writes a temporary file in the same folder,
 /// syncs it and renames it to `path`, so that an existing file is never lost. The data begin at a multiple of 64 bytes.
 /// The format allows no gaps between tensors. So tensors whose size is a multiple of 64 bytes come first, each aligned
-/// to 64 bytes, followed by the others, each aligned to its element. Otherwise the given order is kept.
+/// to 64 bytes, followed by the others in order of decreasing element size, each aligned to its element. Otherwise the
+/// given order is kept.
 void save_safetensors(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 

@@ -11,9 +11,10 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Records every operation on its thread that has an input with a node on this tape. Only the innermost tape records;
-/// without a tape nothing is recorded. Tensors with a node of another or a finished tape are constants. Create, use and
-/// destroy a tape on one thread.
+/// Records the operations that run on its thread and have an input on this tape: a watched tensor, a trainable
+/// parameter, or a result of a recorded operation. If tapes are nested, only the innermost one records. Without a tape
+/// nothing is recorded. Tensors of another tape count as constants, and so do tensors of a finished tape. Create, use
+/// and destroy a tape on one thread.
 class Tape {
  public:
   Tape();
@@ -21,14 +22,17 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// Returns x as a leaf of this tape. Error for an undefined tensor and for integers (i64, i8).
+  /// Returns x as a leaf of this tape: backward computes a gradient for it. Error for an undefined tensor and for
+  /// integer tensors (i64, i8).
   Tensor watch(const Tensor& x);
 
-  /// Walks the records in reverse and gives the sink d result / d leaf for each leaf. The result must have one element.
-  /// Consumes the tape: a second call is an Error. Also an Error: a call from another thread, a result that is not on
-  /// this tape, or a saved tensor that was written since.
+  /// Computes the gradient d result / d leaf for each leaf that the result depends on, and passes it to the sink. The
+  /// result must have one element. backward consumes the tape, so it can be called only once. Error for a second call,
+  /// for a call from another thread, for a result that is not on this tape, and if a saved tensor was written to after
+  /// the forward pass.
   void backward(const Tensor& result, GradientSink& sink);
-  /// The same, multiplied by `cotangent`, which has the result's shape and dtype.
+  /// The same for a result of any shape: computes the gradient of the sum of cotangent · result. `cotangent` is a
+  /// constant with the result's shape and dtype.
   void backward(const Tensor& result, const Tensor& cotangent, GradientSink& sink);
 
   /// The number of records so far, including leaves.
@@ -36,7 +40,7 @@ class Tape {
 
   /// The tape that is recording on this thread, or null.
   static Tape* recording() noexcept;
-  /// Whether x has a node on this tape.
+  /// Whether x is on this tape.
   bool owns(const Tensor& x) const noexcept;
 
  private:
@@ -63,7 +67,7 @@ class Tape {
   Frame frame_;
 };
 
-/// Suspends recording on this thread while in scope.
+/// Suspends recording on this thread while it is in scope.
 class NoGrad {
  public:
   NoGrad() noexcept : frame_(nullptr) {}

@@ -1,5 +1,5 @@
 /// \file
-/// Tensor: a handle to strided numbers in shared storage.
+/// Tensor: a handle to a strided array of numbers in shared storage.
 #pragma once
 #include <complex>
 #include <cstddef>
@@ -22,26 +22,28 @@ enum class DType {
   c64,   ///< std::complex<float>
   c128,  ///< std::complex<double>
   i64,   ///< std::int64_t
-  bf16,  ///< bfloat16: a real dtype for storage. Operations that accept it read and write it, and compute in f32
-  i8,    ///< std::int8_t: for masks (weft/pointwise.h) and quantized weights (weft/quantized.h). Nothing computes in it
+  /// bfloat16: a real dtype for storage. Operations that accept it read and write bf16, and compute in f32.
+  bf16,
+  /// std::int8_t: for masks (weft/pointwise.h) and quantized weights (weft/quantized.h). No operation computes in i8.
+  i8,
 };
 
-const char* dtype_name(DType dtype) noexcept;  ///< "f32", …
+const char* dtype_name(DType dtype) noexcept;  ///< the name, such as "f32"
 std::size_t dtype_size(DType dtype) noexcept;  ///< bytes per element
-/// c64 or c128.
+/// Whether t is c64 or c128.
 inline bool is_complex(DType t) noexcept { return t == DType::c64 || t == DType::c128; }
-/// f32 or f64: the dtypes for real computations.
+/// Whether t is f32 or f64, the dtypes for real computations.
 inline bool is_real(DType t) noexcept { return t == DType::f32 || t == DType::f64; }
-/// bf16, f32 or f64: the dtypes for storing real numbers.
+/// Whether t is bf16, f32 or f64, the dtypes for storing real numbers.
 inline bool is_floating(DType t) noexcept { return t == DType::bf16 || is_real(t); }
-/// i64 or i8: never differentiated.
+/// Whether t is i64 or i8. Integer tensors have no gradients.
 inline bool is_integer(DType t) noexcept { return t == DType::i64 || t == DType::i8; }
-/// The dtype in which operations compute: f32 for bf16, otherwise the same.
+/// The dtype in which operations compute: f32 for bf16, otherwise t itself.
 inline DType computed_of(DType t) noexcept { return t == DType::bf16 ? DType::f32 : t; }
-DType real_of(DType dtype) noexcept;     ///< c64 -> f32, c128 -> f64, others unchanged
-DType complex_of(DType dtype) noexcept;  ///< f32 -> c64, f64 -> c128, others unchanged
+DType real_of(DType dtype) noexcept;     ///< c64 -> f32 and c128 -> f64; other dtypes are returned unchanged
+DType complex_of(DType dtype) noexcept;  ///< f32 -> c64 and f64 -> c128; other dtypes are returned unchanged
 
-/// The dtype of a C++ element type.
+/// Maps a C++ element type to its dtype: dtype_of<float>::value is DType::f32.
 template <class T>
 struct dtype_of;
 /// \cond
@@ -75,43 +77,44 @@ struct dtype_of<std::int8_t> {
 };
 /// \endcond
 
-using Shape = std::vector<std::int64_t>;    ///< sizes of the axes; no axes: a single element
-using Strides = std::vector<std::int64_t>;  ///< distances along the axes, in elements
+using Shape = std::vector<std::int64_t>;    ///< the size of each axis; a shape without axes has one element
+using Strides = std::vector<std::int64_t>;  ///< for each axis, the distance between neighboring elements, in elements
 
-std::string to_string(const Shape& shape);  ///< "(2, 3)"
+std::string to_string(const Shape& shape);  ///< the shape as text, such as "(2, 3)"
 
 /// The number of elements. Error if a size is negative or the product overflows.
 std::int64_t numel(const Shape& shape);
 
-/// Row-major strides.
+/// The strides of a row-major array of this shape without gaps.
 Strides contiguous_strides(const Shape& shape);
 
-/// Identifies a record by the serial number of its tape and its index there. Serial number 0 is no tape.
+/// Identifies a record of a tape (weft/tape.h): a leaf, or an operation that the tape recorded.
 struct Node {
-  std::uint64_t tape = 0;   ///< serial number
-  std::int64_t index = -1;  ///< index of the record
+  std::uint64_t tape = 0;   ///< serial number of the tape; 0 means no tape
+  std::int64_t index = -1;  ///< index of the record on that tape
 };
 
 namespace detail {
 class [[gnu::visibility("hidden")]] Storage;
 }
 
-/// A handle to a strided array. Copying a Tensor copies the handle; the copies share the elements. Handles have the
-/// thread safety of shared_ptr. Operations never write their inputs.
+/// A handle to a strided array. Copying a Tensor copies only the handle, so the copies share the elements. Handles have
+/// the thread safety of shared_ptr. Operations never write to their inputs.
 class Tensor {
  public:
-  Tensor() = default;  ///< undefined
+  Tensor() = default;  ///< an undefined tensor
 
-  /// Elements are uninitialized. All functions that create tensors give an Error if the shape is invalid or memory runs
-  /// out.
+  /// A tensor with uninitialized elements. All functions that create tensors throw an Error if the shape is invalid or
+  /// memory runs out.
   static Tensor empty(const Shape& shape, DType dtype = DType::f32);
-  /// All elements 0.
+  /// A tensor in which all elements are 0.
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
-  /// All elements `value`.
+  /// A tensor in which all elements are `value`.
   static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
-  /// A tensor of rank 0.
+  /// A tensor of rank 0, which has one element.
   static Tensor scalar(double value, DType dtype = DType::f32);
-  /// Error if values.size() is not the number of elements of shape.
+  /// A tensor with a copy of these values, in row-major order. Error if values.size() is not the number of elements of
+  /// the shape.
   template <class T>
   static Tensor from(const std::vector<T>& values, const Shape& shape) {
     Tensor t = from_values(shape, dtype_of<T>::value, values.size());
@@ -119,58 +122,58 @@ class Tensor {
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i];
     return t;
   }
-  /// A tensor over elements that belong to `owner`, which is kept alive until the last handle is destroyed. The
-  /// tensor is read-only.
+  /// A read-only tensor over row-major elements that belong to `owner`. The tensor keeps the owner alive until the last
+  /// handle is destroyed.
   static Tensor borrow(std::shared_ptr<const void> owner, const void* data, const Shape& shape, DType dtype);
 
   /// False only for a default-constructed Tensor().
   bool defined() const noexcept { return storage_ != nullptr; }
-  /// Sizes of the axes. This reference and that of strides() are valid while this handle or a copy of it lives and is
-  /// not assigned to.
+  /// The sizes of the axes. The references that shape() and strides() return are valid as long as this handle or a copy
+  /// of it exists and is not assigned to.
   const Shape& shape() const noexcept { return layout_ ? layout_->shape : no_axes(); }
-  /// Strides of the axes, in elements.
+  /// The strides of the axes, in elements.
   const Strides& strides() const noexcept { return layout_ ? layout_->strides : no_axes(); }
   /// The number of axes.
   std::int64_t rank() const noexcept { return static_cast<std::int64_t>(shape().size()); }
-  std::int64_t size(std::int64_t dim) const;                ///< negative dims count from the last axis
+  std::int64_t size(std::int64_t dim) const;                ///< size of an axis; negative dims count from the last axis
   std::int64_t numel() const noexcept { return numel_; }    ///< the number of elements
   DType dtype() const noexcept { return dtype_; }           ///< the type of the elements
-  std::int64_t offset() const noexcept { return offset_; }  ///< position of the first element in the storage
+  std::int64_t offset() const noexcept { return offset_; }  ///< elements of the storage before the first element
   /// Whether the elements are in row-major order without gaps.
   bool is_contiguous() const noexcept;
 
-  /// A pointer to the first element. Error if T is not the tensor's dtype. mutable_data increases the storage's
-  /// version.
+  /// A pointer to the first element. Error if T is not the tensor's element type.
   template <class T>
   const T* data() const {
     return static_cast<const T*>(data_as(dtype_of<T>::value));
   }
-  /// The same, for writing. Error for a borrowed tensor.
+  /// The same, for writing. Increases the storage's version. Error for a borrowed tensor.
   template <class T>
   T* mutable_data() {
     return static_cast<T*>(mutable_data_as(dtype_of<T>::value));
   }
-  const void* raw() const noexcept;  ///< data() of any dtype
-  void* mutable_raw();               ///< mutable_data() of any dtype
+  const void* raw() const noexcept;  ///< like data(), for any dtype
+  void* mutable_raw();               ///< like mutable_data(), for any dtype
 
-  /// The value of a tensor with one element. The dtype may be any real or integer one, including bf16.
+  /// The value of a tensor with one element. Error for a complex tensor, and for any other number of elements.
   double item() const;
-  /// All elements in row-major order. Error if T is not the tensor's dtype.
+  /// A copy of all elements in row-major order. Error if T is not the tensor's element type.
   template <class T>
   std::vector<T> to_vector() const;
 
-  /// The same elements, without a node.
+  /// A handle to the same elements that is on no tape, so that no gradient flows through it.
   Tensor detach() const;
-  /// Another view of the same storage, without a node. Error if it would reach outside the storage.
+  /// Another view of the same storage, on no tape. Strides and offset are in elements. Error if the view would reach
+  /// outside the storage.
   Tensor view(const Shape& shape, const Strides& strides, std::int64_t offset) const;
 
-  /// Identifies the record that produced this tensor, for tapes.
+  /// Tells tapes which of their records produced this tensor.
   const Node& node() const noexcept { return node_; }
   /// Only tapes use this.
   void set_node(Node node) noexcept { node_ = node; }
   /// The storage, which all views of the same elements share. Null if undefined.
   const std::shared_ptr<detail::Storage>& storage() const noexcept { return storage_; }
-  /// Increases with every mutable access. Distinct storages never have the same version.
+  /// The version of the storage. It increases with every mutable access. Distinct storages never have the same version.
   std::uint64_t version() const noexcept;
   /// Whether no other handle shares the storage.
   bool unique() const noexcept { return storage_.use_count() == 1; }
@@ -196,13 +199,17 @@ class Tensor {
 /// The four strided loops that every tensor needs, for use inside operations. Tapes do not record them.
 namespace raw {
 
-void fill(Tensor& y, double value);     ///< y = value. Error if an integer y can't represent it
-void copy(const Tensor& x, Tensor& y);  ///< y = x; same shape and dtype
-Tensor convert(const Tensor& x,
-               DType dtype);  ///< from integer to i64 and real, from real to real and complex; rounds once
-void accumulate(Tensor& y, const Tensor& x);  ///< y += x; same shape and dtype, not i8; rounds once
+/// Sets all elements of y to `value`. Error if y has an integer dtype that can't represent it.
+void fill(Tensor& y, double value);
+/// y = x. Error unless both have the same shape and dtype.
+void copy(const Tensor& x, Tensor& y);
+/// A copy of x in another dtype; each element is rounded once. Error if this would convert complex to real, floating
+/// point to integer, or i64 to i8.
+Tensor convert(const Tensor& x, DType dtype);
+/// y += x; each sum is rounded once. Error unless both have the same shape and dtype, which must not be i8.
+void accumulate(Tensor& y, const Tensor& x);
 
-/// x itself if it is contiguous, else a contiguous copy.
+/// Returns x itself if it is contiguous, otherwise a contiguous copy.
 Tensor contiguous(const Tensor& x);
 
 }  // namespace raw

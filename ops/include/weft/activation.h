@@ -1,14 +1,16 @@
 /// \file
-/// The elementwise nonlinearities, by the names used in activation(), the Epilogue of linear and the models' configs. A
-/// new activation needs a value and a name here, its functor in ops/pointwise/kernels/activation_functors.h, a bound
-/// for how far it can exceed its argument in models/tnn/activation_lift.h, and a line in tests/ops/activation.cpp.
+/// The elementwise activation functions and their names, which activation(), the Epilogue of linear and the configs of
+/// models use. To add an activation, add a value and a name here, a functor in
+/// ops/pointwise/kernels/activation_functors.h, a bound for how far it can exceed its argument in
+/// models/tnn/activation_lift.h, and a line in tests/ops/activation.cpp.
 #pragma once
 #include <string>
 
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// An elementwise function f(x). Φ is the distribution function of the normal distribution. NaN stays NaN.
+/// An elementwise function f(x). For NaN the result is NaN. Φ is the cumulative distribution function of the standard
+/// normal distribution.
 enum class Activation {
   none,          ///< x
   relu,          ///< max(x, 0)
@@ -26,11 +28,11 @@ enum class Activation {
 
 /// An activation with its name.
 struct ActivationName {
-  Activation value;  ///< its number is its index in activation_names
-  const char* name;  ///< in configs and messages
+  Activation value;  ///< the activation; its numeric value is its index in activation_names
+  const char* name;  ///< its name in configs and messages
 };
 
-/// All activations.
+/// All activations, in the order of their numeric values.
 inline constexpr ActivationName activation_names[] = {
     {Activation::none, "none"},
     {Activation::relu, "relu"},
@@ -46,14 +48,14 @@ inline constexpr ActivationName activation_names[] = {
     {Activation::leaky_relu, "leaky_relu"},
 };
 
-/// The number of activations. Their numbers are 0 … activation_count - 1.
+/// The number of activations. Their numeric values are 0 … activation_count - 1.
 inline constexpr int activation_count = static_cast<int>(sizeof activation_names / sizeof *activation_names);
 
-/// The name of an activation. Error for a number that is not an activation.
+/// The name of an activation. Error for a numeric value that is not an activation.
 const char* activation_name(Activation activation);
 
-/// The activation of that name. Also accepts names that PyTorch, transformers or TNN's authors use (gelu_new, swish,
-/// linear, leak, …). Error for an unknown name.
+/// The activation with that name. Also accepts other names from PyTorch, transformers and the authors of TNN (gelu_new,
+/// swish, linear, leak, …). Error for an unknown name.
 Activation activation_from_name(const std::string& name);
 
 }  // namespace weft

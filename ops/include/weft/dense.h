@@ -1,5 +1,5 @@
 /// \file
-/// Dense products (see weft/ops.h for the rules of all operations).
+/// Matrix products, linear layers, einsum and convolution (see weft/ops.h for the rules of all operations).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,51 +13,55 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// numpy.matmul, real or complex: a (…, m, k) or (k), b (…, k, n) or (k). All products here accumulate bf16 input in
-/// f32 and round each element of the result once, to bf16.
+/// The matrix product with the rules of numpy.matmul: a (…, m, k) or (k), b (…, k, n) or (k). The operands are real,
+/// bf16 or complex. For bf16 input, all products in this header accumulate in f32 and round each element of the result
+/// once, to bf16.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// The operations that `linear` fuses with x Wᵀ + b while the tile is in cache: y = residual + gate ⊙ act(x Wᵀ + b).
+/// The operations that `linear` fuses with the product. They run while each tile of x Wᵀ + b is still in cache:
+/// y = residual + gate ⊙ act(x Wᵀ + b).
 struct Epilogue {
   Epilogue() = default;
-  /// A single activation converts to an Epilogue: linear(x, weight, bias, Activation::gelu).
+  /// An activation, and optionally a gate and a residual of y's shape. An Activation alone converts to an Epilogue:
+  /// linear(x, weight, bias, Activation::gelu).
   Epilogue(Activation function, Tensor gate_of_y = {}, Tensor residual_of_y = {})
       : activation(function), gate(std::move(gate_of_y)), residual(std::move(residual_of_y)) {}
-  /// residual + x Wᵀ + b. An undefined residual adds nothing.
+  /// The epilogue of residual + x Wᵀ + b. If the residual is undefined, it adds nothing.
   static Epilogue adding(Tensor residual) { return {Activation::none, {}, std::move(residual)}; }
 
   Activation activation = Activation::none;  ///< applied to x Wᵀ + b
   Tensor gate;                               ///< has y's shape, or is undefined
   Tensor residual;                           ///< has y's shape, or is undefined
 };
-/// x (…, in), weight (out, in), bias (out) or undefined: y (…, out). All tensors have the same dtype, with one
-/// exception for mixed precision. With a bf16 x, the gate, residual and y are bf16, and weight and bias may each be
-/// bf16 or f32 (f32 master weights). An f32 weight is rounded to bf16 for the product. The gradients of an f32 weight
-/// and bias are f32 and are never rounded to bf16.
+/// A linear layer: y = x Wᵀ + b, followed by the epilogue. x (…, in), weight (out, in), bias (out) or undefined; y
+/// (…, out). All tensors have the same dtype, with one exception for mixed precision: if x is bf16, then the gate,
+/// residual and y are bf16, but weight and bias may each be bf16 or f32 (f32 master weights). An f32 weight is rounded
+/// to bf16 for the product. The gradients of an f32 weight and bias are f32 and are never rounded to bf16.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Epilogue& epilogue = {});
 
-/// The scalar product of each row of a matrix (n, k) with a vector (k) of its dtype: (n), in f32 for bf16 rows. Reads the
-/// rows once, as fast as the memory gives them. Has no gradient.
+/// The dot product of each row of a matrix (n, k) with the vector x (k). Both have the same dtype. The result has shape
+/// (n); for bf16 it is f32. The function reads the rows only once, so memory bandwidth limits its speed. It has no
+/// gradient.
 Tensor row_products(const Tensor& rows, const Tensor& x);
 
-/// The weight (out, in) of linear, f32, f64 or bf16, with a copy in the order in which products read it. Inference that
-/// keeps this object does not rearrange the weight at each call, and reads the weight itself only for matrices of a few
-/// rows. The weight is a constant here: it gets no gradient. The copy serves x of its dtype on the instruction set of
-/// the context that created it. Otherwise the weight itself is used. Thread-safe.
+/// A weight (out, in) of linear (f32, f64 or bf16) together with a packed copy, which has the order in which products
+/// read it. With this object, inference does not rearrange the weight in each call. The weight itself is then read only
+/// if x has few rows. The weight is a constant here: it gets no gradient. The copy is used if x has its dtype and the
+/// instruction set is that of the context that created the copy. Otherwise the weight itself is used. Thread-safe.
 class PackedWeight {
  public:
-  /// Packs the weight now, for x of its dtype.
+  /// Packs the weight for an x of the weight's dtype.
   explicit PackedWeight(const Tensor& weight);
-  /// Packs the weight now, for x of `dtype`. This is the weight's own dtype, bf16 for an f32 weight (the copy is then
-  /// rounded), or f32 for a bf16 weight.
+  /// Packs the weight for an x of `dtype`. Allowed are the weight's own dtype, bf16 for an f32 weight (the copy is then
+  /// rounded), and f32 for a bf16 weight.
   PackedWeight(const Tensor& weight, DType dtype);
-  /// The weight as given.
+  /// The original weight.
   const Tensor& weight() const noexcept { return weight_; }
-  /// The dtype of x that the copy serves.
+  /// The dtype of x for which the weight is packed.
   DType dtype() const noexcept { return panels_.dtype(); }
-  /// The instruction set that the copy serves.
+  /// The instruction set for which the weight is packed.
   Isa isa() const noexcept { return isa_; }
-  /// False if the weight was written since it was packed.
+  /// False if the weight was written to after it was packed.
   bool is_current() const { return weight_.version() == version_; }
 
  private:
@@ -69,43 +73,48 @@ class PackedWeight {
   Isa isa_;
 };
 
-/// The same values as linear. Error if the weight was written after it was packed.
+/// linear with a packed weight. It returns the same values as linear. Error if the weight was written to after it was
+/// packed.
 Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& bias = {},
                      const Epilogue& epilogue = {});
 
-/// gMLP's spatial gating (arXiv 2105.08050, section 2.2). gate, x (n, b, d), weight (n, n), bias (n):
-/// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i), (n, b, d).
-/// Causal: the sum covers only j <= i, whatever the rest of the weight contains. Half of the products are then skipped,
-/// except some next to the diagonal, where the weight counts as 0. So an x_j that is not finite may reach y_i for some
-/// i < j. With a bf16 gate and x, weight and bias may each be bf16 or f32, like those of linear.
+/// gMLP's spatial gating (arXiv 2105.08050, section 2.2). gate and x (n, b, d), weight (n, n), bias (n); y (n, b, d):
+/// y_i = gate_i ⊙ (Σ_j weight_ij x_j + bias_i).
+/// If `causal` is true, the sum covers only j <= i, and the other elements of the weight have no effect. Almost half of
+/// the products are then skipped. Some products next to the diagonal are computed with 0 in place of the weight, so an
+/// x_j that is not finite may reach y_i for some i < j. If gate and x are bf16, weight and bias may each be bf16 or
+/// f32, as in linear.
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal = false);
 
-/// The causal spatial_gate of only the last token, for texts that grow token by token. The arguments are, for each
-/// text, its x (n, d) with all of its tokens (n is the same for all texts); gate (1, texts, d) of the last tokens;
-/// weight (≥ n, ≥ n) and bias (≥ n):
-/// y = gate ⊙ (Σ_j weight_ij x_j + bias_i), i = n - 1, (1, texts, d).
-/// Sums are in the order of j: the bits of a text don't depend on the other texts. Dtypes are those of spatial_gate.
-/// Intermediate values are not rounded. For inference: nothing is recorded.
+/// The causal spatial_gate of only the last token, for texts that grow token by token. x has one tensor (n, d) for each
+/// text, which contains all tokens of the text; n is the same for all texts. gate (1, texts, d) belongs to the last
+/// tokens. weight (≥ n, ≥ n) and bias (≥ n) may be larger than needed. y (1, texts, d), with i = n - 1:
+/// y = gate ⊙ (Σ_j weight_ij x_j + bias_i).
+/// The sums are computed in the order of j, so the bits of a text don't depend on the other texts. Intermediate values
+/// are not rounded. The dtypes follow the rules of spatial_gate. For inference only: nothing is recorded.
 Tensor spatial_gate_last(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias);
 
-/// numpy's einsum with its whole syntax. An axis of size 1 broadcasts against n. The operands are real, bf16 or
-/// complex, and have the same dtype. With more than two operands, each product of two is rounded to that dtype.
+/// numpy.einsum, with the whole syntax of its equations. An axis of size 1 broadcasts to the size of that index in the
+/// other operands. The operands are real, bf16 or complex, and have the same dtype. With more than two operands, each
+/// product of two is rounded to that dtype.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
-/// How a convolution moves over the sequence.
+/// How the windows of a convolution lie in the sequence.
 struct Conv1dOptions {
-  std::int64_t stride = 1;    ///< from one window to the next
-  std::int64_t padding = 0;   ///< zeros at both ends
-  std::int64_t dilation = 1;  ///< from one element of a window to the next
-  std::int64_t groups = 1;    ///< into which the channels are divided; as many as channels: depth-wise
-  /// dilation · (k - 1) zeros in front in place of padding, so that no output depends on later input.
+  std::int64_t stride = 1;    ///< distance from one window to the next, in elements
+  std::int64_t padding = 0;   ///< the number of zeros added at each end
+  std::int64_t dilation = 1;  ///< distance between neighboring elements of a window
+  std::int64_t groups = 1;    ///< the number of groups of channels; as many groups as channels: depth-wise
+  /// Adds dilation · (k - 1) zeros only at the front, so that no output depends on later input. `padding` must be 0.
   bool causal = false;
 };
-/// The convolution of PyTorch: y[b, o, i] = bias[o] + Σ_c Σ_t weight[o, c, t] x[b, first channel of o's group + c,
-/// i stride + t dilation - padding]. x (b, channels, n), weight (out, channels/groups, k), bias (out) or undefined; y
-/// (b, out, m), m = (n + 2 padding - dilation (k - 1) - 1) / stride + 1, rounded down. A depth-wise convolution adds up k
-/// products; others are one matrix product for each group over a copy of the windows, k times as large as x. For bf16 it
-/// computes in f32, and rounds once. Error for shapes that don't fit, and for options out of their ranges.
+/// A one-dimensional convolution like PyTorch's conv1d:
+/// y[b, o, i] = bias[o] + Σ_c Σ_t weight[o, c, t] x[b, first channel of o's group + c, i stride + t dilation -
+/// padding]. x (b, channels, n), weight (out, channels/groups, k), bias (out) or undefined; y (b, out, m) with m = (n +
+/// 2 padding - dilation (k - 1) - 1) / stride + 1, rounded down; if `causal`, m = (n - 1) / stride + 1. A depth-wise
+/// convolution is computed as a sum of k products. Other convolutions are computed as one matrix product for each
+/// group, over a copy of the windows that is k times as large as x. For bf16, conv1d computes in f32 and rounds once.
+/// Error for shapes that don't fit, and for options out of range.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
 
 }  // namespace weft

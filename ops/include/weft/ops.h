@@ -1,8 +1,9 @@
 /// \file
-/// Every differentiable operation, by families. Each one returns a new tensor and leaves its inputs unchanged. It
-/// throws weft::Error, naming itself and the shapes, if its arguments don't fit or if memory runs out. "…" stands for
-/// any number of axes. Negative dims count from the last axis. An undefined Tensor() stands for an omitted argument.
-/// Any thread may call operations; each runs on the threads of the calling thread's current Context.
+/// All differentiable operations, and the rules that they share. Each operation returns a new tensor and leaves its
+/// inputs unchanged. If its arguments don't fit or memory runs out, it throws a weft::Error that names the operation
+/// and the shapes. In the descriptions of shapes, "…" stands for any number of axes. Negative dims count from the last
+/// axis. An undefined Tensor() stands for an omitted argument. Any thread may call operations. An operation runs on the
+/// threads of the calling thread's current Context.
 ///
 /// Real tensors are f32 or f64. Many operations also take bf16: those of weft/shape.h, weft/rows.h and weft/dense.h,
 /// the real ones of weft/pointwise.h, fourier_mix, toeplitz_product and circulant_product. They read bf16, compute in

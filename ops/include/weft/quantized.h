@@ -10,33 +10,34 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A weight (out, in) in 8 bits, quantized by rows: weight[i][j] ≈ scale[i] · values[i][j]. It takes a quarter of the
-/// memory of f32. It is constant. It is stored once, in the order in which products read it on the instruction set of
-/// the context that created it; under another instruction set, every product rearranges it. Copies share the weight.
-/// Thread-safe.
+/// A constant weight (out, in) that is quantized to 8 bits with one scale for each row:
+/// weight[i][j] ≈ scale[i] · values[i][j]. It takes a quarter of the memory of an f32 weight. It is stored only once,
+/// in the order in which products read it on the instruction set of the context that created it. With another
+/// instruction set, every product must rearrange it. Copies of this object share the weight. Thread-safe.
 class QuantizedWeight {
  public:
-  /// Quantizes a bf16, f32 or f64 weight (out, in); f64 is rounded to f32 first. scale = max |row| / 127. The values
-  /// are weight / scale to the nearest, ties to even, so that |weight - scale · value| <= (1/2 + 2^-15) scale. A row of
-  /// zeros has scale 0. If max |row| / 127 is a denormal f32, scale is the next larger one if values would otherwise
-  /// leave -127 … 127. Error if an element is NaN or infinite, or if `in` is above `most_columns`.
+  /// Quantizes a bf16, f32 or f64 weight (out, in). An f64 weight is first rounded to f32. The scale of a row is
+  /// max |row| / 127. The values are weight / scale, rounded to nearest with ties to even, so that
+  /// |weight - scale · value| <= (1/2 + 2^-15) scale. A row of zeros has scale 0. If max |row| / 127 is denormal in
+  /// f32, its rounding may let values leave -127 … 127. The scale is then the next larger f32 number. Error if an
+  /// element is NaN or infinite, or if `in` is larger than `most_columns`.
   explicit QuantizedWeight(const Tensor& weight);
-  /// Uses values (out, in) i8, which may include -128, and scales (out) f32. Error unless the scales are finite and not
-  /// negative.
+  /// A weight with the given values (out, in) of dtype i8, which may include -128, and scales (out) of dtype f32. Error
+  /// unless all scales are finite and not negative.
   QuantizedWeight(const Tensor& values, const Tensor& scales);
 
-  /// The maximum number of columns. Up to this number, sums of products are exact in 32-bit integers.
+  /// The maximum number of columns. Up to this number, 32-bit integers hold the sums of products exactly.
   static constexpr std::int64_t most_columns = 65536;
 
-  std::int64_t rows() const noexcept { return rows_; }        ///< out
-  std::int64_t columns() const noexcept { return columns_; }  ///< in
+  std::int64_t rows() const noexcept { return rows_; }        ///< the number of rows, out
+  std::int64_t columns() const noexcept { return columns_; }  ///< the number of columns, in
   /// The values, of shape (out, in) and dtype i8. Each call creates a new tensor.
   Tensor values() const;
   /// The scales, of shape (out) and dtype f32.
   const Tensor& scales() const noexcept { return scales_; }
-  /// scale · value, of shape (out, in) and dtype f32. Each call creates a new tensor.
+  /// The dequantized weight, scale · value, of shape (out, in) and dtype f32. Each call creates a new tensor.
   Tensor dequantized() const;
-  /// The instruction set for which the weight is arranged.
+  /// The instruction set for whose products the weight is arranged.
   Isa isa() const noexcept { return isa_; }
 
  private:
@@ -54,24 +55,26 @@ class QuantizedWeight {
   Isa isa_;
 };
 
-/// linear with a quantized weight: y = residual + gate ⊙ act(x Wᵀ + b). x (…, in) is f32 or bf16; y, gate and residual
-/// have its dtype; bias (out) is f32 or has x's dtype. Inference only: throws
-/// an Error if a tape would record it.
+/// linear with a quantized weight: y = residual + gate ⊙ act(x Wᵀ + b). x (…, in) is f32 or bf16. y, gate and residual
+/// have x's dtype. bias (out) is f32 or has x's dtype. For inference only: Error if a tape would record the operation.
 ///
-/// Rows of x are quantized, too, each by its largest element. If x has more than 8 rows, they are quantized to 8 bits.
-/// If it has at most 8 rows, as in decoding, they are quantized to 16 bits, which leaves almost only the weight's
-/// error. Sums of products are exact. So the bits of y don't depend on the number of threads. They depend on the other
-/// rows only by whether there are more than 8. Up to the activation they are the same on every instruction set.
+/// Each row of x is quantized, too, with a scale from its largest element. If x has more than 8 rows, they are
+/// quantized to 8 bits. If it has at most 8 rows, as in decoding, they are quantized to 16 bits, so that almost only
+/// the weight's quantization error remains. The sums of products are exact, so the bits of y don't depend on the number
+/// of threads. A row of y depends on the other rows of x only in one way: whether there are more than 8 rows. Before
+/// the activation, the bits are the same on every instruction set.
 ///
-/// Let s be the scales of the quantized weight, and sx = max |x_i| / 127 (/ 32512 for 16 bits). sx has fewer bits where
-/// it is denormal, for max |x_i| < 4e-34. Then, up to some roundings,
+/// Error bound: let s_j be the scale of row j of the weight. Let sx be the scale of row i of x: max |x_i| / 127 for 8
+/// bits and max |x_i| / 32512 for 16 bits. Then, apart from a few roundings, the product without bias and epilogue
+/// satisfies
 /// |y_ij - Σ_p x_ip w_jp| <= Σ_p (|x_ip| s_j / 2 + |w_jp| sx / 2 + sx s_j / 4).
-/// If a row of x contains NaN or infinity, that whole row of y is NaN (before the activation).
+/// For max |x_i| < 4e-34, sx is denormal and therefore less accurate. If a row of x contains NaN or infinity, that
+/// whole row of y is NaN (before the activation).
 Tensor quantized_linear(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias = {},
                         const Epilogue& epilogue = {});
 
-/// Looks up rows of scale · value. `indices` has shape (…) and dtype i64, the result has shape (…, in) and dtype f32.
-/// Error if an index is outside 0 … out-1.
+/// Looks up rows of the dequantized weight. `indices` has shape (…) and dtype i64. The result has shape (…, in) and
+/// dtype f32. Error if an index is outside 0 … out-1.
 Tensor quantized_embedding(const Tensor& indices, const QuantizedWeight& weight);
 
 }  // namespace weft

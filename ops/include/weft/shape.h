@@ -10,18 +10,18 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// x's elements in row-major order, with another shape. One of the sizes may be -1 and then follows from the others.
-/// The result is a view if x's strides allow that, otherwise a copy.
+/// The elements of x in row-major order, with another shape. One of the sizes may be -1; it then follows from the
+/// others. The result is a view if x's strides allow that, otherwise a copy.
 Tensor reshape(const Tensor& x, const Shape& shape);
 /// A view in which axis i is axis dims[i] of x.
 Tensor permute(const Tensor& x, const std::vector<std::int64_t>& dims);
 /// A view with two axes exchanged.
 Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1);
-/// A view of x[start:stop:step] along dim. 0 <= start <= stop <= size, and step >= 1.
+/// A view of x[start:stop:step] along dim. Error unless 0 <= start <= stop <= x.size(dim) and step >= 1.
 Tensor slice(const Tensor& x, std::int64_t dim, std::int64_t start, std::int64_t stop, std::int64_t step = 1);
-/// Divides x along dim into equal pieces, which are views. Error if the size is not divisible by `chunks`.
+/// Divides x along dim into `chunks` equal pieces, which are views. Error if x.size(dim) is not divisible by `chunks`.
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim);
-/// Concatenates the parts along dim. They have the same dtype, and their shapes differ only along dim.
+/// Concatenates the parts along dim. They have the same dtype, and their shapes may differ only along dim.
 Tensor concat(const std::vector<Tensor>& parts, std::int64_t dim);
 /// A view of x that is broadcast to `shape`, like numpy.broadcast_to.
 Tensor expand(const Tensor& x, const Shape& shape);
@@ -29,41 +29,45 @@ Tensor expand(const Tensor& x, const Shape& shape);
 Tensor flip(const Tensor& x, std::int64_t dim);
 /// x without axis dim, whose size must be 1.
 Tensor squeeze(const Tensor& x, std::int64_t dim);
-/// x with a new axis of size 1, which is axis dim of the result: dim is -rank-1 … rank.
+/// x with a new axis of size 1, which becomes axis dim of the result. dim may be -rank-1 … rank, with x's rank.
 Tensor unsqueeze(const Tensor& x, std::int64_t dim);
-/// Tensors of one shape, one behind the other along a new axis dim of the result.
+/// Joins tensors of the same shape and dtype along a new axis, which becomes axis dim of the result.
 Tensor stack(const std::vector<Tensor>& parts, std::int64_t dim = 0);
-/// Divides x along dim into pieces of these sizes, which are views. Error unless they add up to x's size. chunk() makes
-/// equal pieces.
+/// Divides x along dim into pieces of the given sizes, which are views. Error unless the sizes add up to x.size(dim).
+/// For equal pieces, see chunk().
 std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& sizes, std::int64_t dim);
-/// Moves the elements along dim by `shift` places, towards the end if it is positive; those that leave at one end return
-/// at the other: y_i = x_(i - shift modulo n).
+/// Moves the elements along dim by `shift` places, towards the end if it is positive. Elements that leave at one end
+/// enter at the other: y_i = x_((i - shift) mod n).
 Tensor roll(const Tensor& x, std::int64_t shift, std::int64_t dim);
-/// x with widths[i].first elements of this value before axis i, and widths[i].second behind it. Error unless there is a
-/// pair for each axis, without negative numbers.
+/// Pads x with `value`: adds widths[i].first elements at the beginning of axis i, and widths[i].second elements at its
+/// end. Error unless there is one pair for each axis and no width is negative.
 Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& widths, double value = 0);
-/// The lower triangle of the matrices x (…, rows, columns): 0 in place of x_ij with j > i + diagonal.
+/// The lower triangle of each matrix of x (…, rows, columns). Elements x_ij with j > i + diagonal become 0.
 Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
-/// The upper triangle of the matrices x (…, rows, columns): 0 in place of x_ij with j < i + diagonal.
+/// The upper triangle of each matrix of x (…, rows, columns). Elements x_ij with j < i + diagonal become 0.
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
-/// start, start + step, …: n = (stop - start) / step numbers, rounded up, as in numpy: (n). Error for a step of 0, or for
-/// dtypes that are not i64, f32 or f64. The numbers must be whole and at most 2^53 for i64.
+/// The numbers start, start + step, … before stop, as in numpy: a tensor (n) with n = (stop - start) / step, rounded
+/// up. Error for a step of 0, and for dtypes other than i64, f32 and f64. For i64, start and step must be whole
+/// numbers, and no argument may exceed 2^53 in magnitude.
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::i64);
-/// 1 at the index of each row, otherwise 0: indices (…) i64 -> (…, classes). Error for an index outside 0 … classes-1.
+/// One-hot vectors: indices (…) of dtype i64 -> (…, classes). Each vector is 1 at its index and 0 elsewhere. dtype is
+/// bf16, f32 or f64. Error for an index outside 0 … classes-1.
 Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype = DType::f32);
 
-/// The elements of a real x or one of bf16 at these indices along dim: indices (k) i64, y has k in place of dim's size.
-/// Error for an index outside 0 … size-1, here and in gather and scatter_add.
+/// Selects the given indices along dim of x, which is real or bf16. indices (k) has dtype i64. The result has x's
+/// shape, but with size k along dim. Error for an index outside 0 … x.size(dim)-1, also in gather and scatter_add.
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices);
-/// For each index the element of a real x or one of bf16 at the same place, except along dim: for dim 1 of two axes
-/// y_ij = x_(i, index_ij). index i64 has x's rank, and no axis but dim is longer than x's.
+/// Selects elements of x, which is real or bf16. The result has the shape of index. Along dim the index gives the
+/// position in x; along the other axes the position is the same in both. For a matrix and dim 1:
+/// y_ij = x_(i, index_ij). index has dtype i64 and x's rank, and only its axis dim may be longer than x's.
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
-/// x with source_ij added at (i, index_ij), for dim 1 of two axes. index and source have one shape, which follows the
-/// rules of gather. The sums are in the order of the indices, so that the bits are always the same.
+/// A copy of x to which the elements of source are added at the positions that gather would read. For a matrix and dim
+/// 1, source_ij is added at (i, index_ij). index and source have the same shape, which follows the rules of gather. The
+/// terms are added in the order of the indices, so the bits are always the same.
 Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
 
-/// x rounded to another dtype: bf16, f32 or f64. The gradient is rounded to x's dtype. Integers, such as the masks of
-/// comparisons, can be cast to these and to i64.
+/// Converts x to dtype bf16, f32 or f64, with one rounding. The gradient is rounded to x's dtype. Integer tensors, such
+/// as the masks of comparisons, can also be cast, to these dtypes and to i64.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace weft

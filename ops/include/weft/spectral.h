@@ -1,5 +1,6 @@
 /// \file
-/// Fourier transforms, Toeplitz and circulant products (see weft/ops.h for the rules of all operations).
+/// Fourier transforms, and products with Toeplitz and circulant matrices (see weft/ops.h for the rules of all
+/// operations).
 #pragma once
 #include <cstdint>
 
@@ -8,63 +9,68 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The normalization of a transform and its inverse.
+/// The normalization of a transform of length n and its inverse.
 enum class FftNorm {
   backward,  ///< the inverse is divided by n
   ortho,     ///< both are divided by √n
   forward,   ///< the transform is divided by n
 };
-/// y_k = Σ_j x_j exp(-2πi jk/n) along one axis, of any length n >= 1. x is real or complex, y is complex: f32 -> c64,
-/// f64 -> c128.
+/// The discrete Fourier transform y_k = Σ_j x_j exp(-2πi jk/n) along one axis, of any length n >= 1. x is real or
+/// complex. y is complex: c64 for an x of dtype f32, c128 for f64.
 Tensor fft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
 /// The inverse of fft.
 Tensor ifft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
-/// The first n/2 + 1 elements of fft for a real x.
+/// The first n/2 + 1 elements (n/2 rounded down) of fft for a real x. The others are the complex conjugates of these.
 Tensor rfft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
-/// The inverse of rfft: n/2 + 1 elements -> n elements. n must be given, as it may be odd. The imaginary parts of bin 0
-/// and, for even n, of bin n/2 are ignored.
+/// The inverse of rfft: n/2 + 1 complex elements -> n real elements. The size of x does not tell whether n is even or
+/// odd, so n must be given. The imaginary parts of element 0 and, for even n, of element n/2 are ignored.
 Tensor irfft(const Tensor& x, std::int64_t n, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
-/// fft along both axes.
+/// The two-dimensional transform: fft along both axes.
 Tensor fft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
 /// The inverse of fft2.
 Tensor ifft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
-/// fft along dim0 after rfft along dim1.
+/// The two-dimensional transform of a real x: rfft along dim1, then fft along dim0.
 Tensor rfft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
-/// The inverse of rfft2; n is the length along dim1.
+/// The inverse of rfft2. n is the length of the result along dim1.
 Tensor irfft2(const Tensor& x, std::int64_t n, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
-/// Re(FFT over sequence_dim (FFT over hidden_dim)), not normalized, x real: FNet's mixing, arXiv 2105.03824. It is its
-/// own backward.
+/// FNet's mixing (arXiv 2105.03824) of a real x: the real part of the two-dimensional Fourier transform over
+/// sequence_dim and hidden_dim, not normalized. The backward pass is the same function.
 Tensor fourier_mix(const Tensor& x, std::int64_t sequence_dim, std::int64_t hidden_dim);
 
 /// How a Toeplitz product is computed.
 enum class ToeplitzForm {
-  automatic,  ///< naive or ring, by a cost model for the sizes
-  naive,      ///< by the definition
-  matrix,     ///< a dense product with T as a matrix
-  ring,       ///< by transforms in a ring of polynomials
+  automatic,  ///< naive or ring, selected by a cost model for the sizes
+  naive,      ///< the sums of the definition
+  matrix,     ///< a matrix product with the Toeplitz matrix T
+  ring,       ///< transforms in a ring of polynomials
 };
-/// x (b, h, n, d). t has x's dtype, or f32 if x is bf16.
-/// Bidirectional: t (h, 2n-1, d) = t_-(n-1) … t_(n-1), y_i = Σ_j t_(i-j) x_j.
-/// Causal: t (h, n, d) = t_0 … t_(n-1), and the sum covers j <= i. This is TNN's mixing, arXiv 2305.04749, section 3.2.
-/// The errors of the ring form are below 8 u ‖t‖₂ ‖x‖₂ of a channel (u = 2^-24 in f32, 2^-53 in f64), even where the
-/// exact sum is 0. The naive form is exactly causal; the matrix form is exactly causal for finite x.
+/// TNN's mixing (arXiv 2305.04749, section 3.2): the product of x (b, h, n, d) with a Toeplitz matrix for each channel,
+/// y_i = Σ_j t_(i-j) x_j along axis n. t has x's dtype, or f32 if x is bf16.
+/// If `causal` is false, t (h, 2n-1, d) contains t_-(n-1) … t_(n-1).
+/// If `causal` is true, t (h, n, d) contains t_0 … t_(n-1), and the sum covers only j <= i.
+/// The error of the ring form is below 8 u ‖t‖₂ ‖x‖₂, with the norms of the channel and u = 2^-24 in f32 or 2^-53 in
+/// f64. An error of this size may remain even where the exact sum is 0. The naive form is exactly causal. The matrix
+/// form is exactly causal for finite x.
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form = ToeplitzForm::automatic);
-/// The gradients of a toeplitz_product; undefined if they were not requested.
+/// The gradients of a toeplitz_product. A gradient that was not requested is undefined.
 struct ToeplitzGradients {
   Tensor x;  ///< dx_j = Σ_i t_(i-j) dy_i, in x's dtype
   Tensor t;  ///< dt_l = Σ_b Σ_j dy_(j+l) x_j, in t's dtype
 };
-/// The gradients of toeplitz_product(x, t, causal, form), for programs with their own differentiation. `gradient` is
-/// dy, with x's shape and dtype. Nothing is recorded.
+/// The gradients of toeplitz_product(x, t, causal, form), for programs that do not use tapes. `gradient` is the
+/// gradient dy of the result, with x's shape and dtype. needs_x and needs_t select which gradients to compute. Nothing
+/// is recorded.
 ToeplitzGradients toeplitz_gradients(const Tensor& x, const Tensor& t, const Tensor& gradient, bool causal,
                                      bool needs_x = true, bool needs_t = true,
                                      ToeplitzForm form = ToeplitzForm::automatic);
-/// The form that `automatic` selects for these sizes.
+/// The form that ToeplitzForm::automatic selects for an x of shape (b, h, n, d).
 ToeplitzForm toeplitz_form(std::int64_t b, std::int64_t h, std::int64_t n, std::int64_t d, bool causal);
-/// Coefficients for many products, with their spectra if the ring form is selected. Thread-safe.
+/// The coefficients t, prepared for many products. If the ring form is selected, their spectra are computed in advance.
+/// Thread-safe.
 class ToeplitzCoefficients {
  public:
-  /// t and causal as in toeplitz_product. `b` is the batch size for which the form is selected.
+  /// t and causal have the same meaning as in toeplitz_product. `b` is the batch size for which ToeplitzForm::automatic
+  /// selects the form.
   ToeplitzCoefficients(const Tensor& t, bool causal, std::int64_t b = 1, ToeplitzForm form = ToeplitzForm::automatic);
 
  private:
@@ -75,9 +81,10 @@ class ToeplitzCoefficients {
   ToeplitzForm form_;
   std::uint64_t version_ = 0;
 };
-/// The product with prepared coefficients. Error if t was written since.
+/// toeplitz_product with prepared coefficients. Error if t was written to after they were prepared.
 Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c);
-/// x (b, n, d), c (n, d): y_i = Σ_j c_((i-j) mod n) x_j. The dtypes follow the rules of toeplitz_product.
+/// The product of x (b, n, d) with the circulant matrix of c (n, d) for each channel: y_i = Σ_j c_((i-j) mod n) x_j.
+/// The dtypes follow the rules of toeplitz_product.
 Tensor circulant_product(const Tensor& x, const Tensor& c);
 
 }  // namespace weft

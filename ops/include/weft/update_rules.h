@@ -1,7 +1,7 @@
 /// \file
-/// Optimizer update rules: functions that update flat f32 or f64 tensors of the same shape in place, in one pass. If
-/// they throw an Error, they have changed nothing. update() runs rules by name. The most common rules also have
-/// their own functions.
+/// The update rules of optimizers: functions that update flat f32 or f64 tensors in place, in one pass. If they throw
+/// an Error, they have changed nothing. update() runs any rule by its name. The most common rules also have functions
+/// of their own.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,58 +13,61 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// An option of a single update rule, with the range lowest <= value < end.
+/// An option of an update rule. Its value must satisfy lowest <= value < end.
 struct RuleOption {
-  const char* name;     ///< on the command line, in a state file and in messages
-  double usual;         ///< the default
-  double lowest;        ///< the minimum
-  double end;           ///< the exclusive upper bound; infinite: any finite value
-  const char* meaning;  ///< the description, one line of text
+  const char* name;     ///< its name on the command line, in state files and in messages
+  double usual;         ///< the default value
+  double lowest;        ///< the minimum value
+  double end;           ///< the exclusive upper bound; if infinite, any finite value is allowed
+  const char* meaning;  ///< a description for users, one line of text
 };
 
-/// A description of an update rule, from which people and programs choose.
+/// A description of an update rule, for programs that let their users choose a rule.
 struct UpdateRule {
   const char* name;                 ///< the name that update() takes
-  std::size_t states;               ///< the number of state tensors like p, zero before the first step
-  std::vector<RuleOption> options;  ///< the rule's options except weight decay
-  double weight_decay;              ///< the default
-  double rate;                      ///< the default learning rate as a multiple of AdamW's
+  std::size_t states;               ///< the number of state tensors, each like p, and 0 before the first step
+  std::vector<RuleOption> options;  ///< the rule's options, except weight decay
+  double weight_decay;              ///< the default weight decay
+  double rate;                      ///< the default learning rate, as a multiple of AdamW's default
 };
 
-/// All rules: adamw, adam, sgd, lion.
+/// All update rules: adamw, adam, sgd and lion.
 const std::vector<UpdateRule>& update_rules();
 
 /// The parameters of a step.
 struct UpdateStep {
-  std::int64_t step = 1;                     ///< counts from 1
+  std::int64_t step = 1;                     ///< the number of this step, counted from 1
   double lr = 0;                             ///< the learning rate
-  std::vector<double> own = {};              ///< values of the rule's options, in their order
+  std::vector<double> own = {};              ///< the values of the rule's options, in the order of UpdateRule::options
   double weight_decay = 0;                   ///< weight decay of p
   std::optional<std::int64_t> decayed = {};  ///< only the first `decayed` elements of p are decayed; none: all
-  double grad_scale = 1;                     ///< a factor for grad (gradient clipping)
+  double grad_scale = 1;                     ///< a factor that grad is multiplied by, for gradient clipping
 };
 
-/// One step of the named rule. All tensors are contiguous and have the same shape and dtype. `states` has as many
-/// tensors as the rule has states. Error for an unknown rule and for options outside their ranges.
+/// Updates the parameters p by one step of the named rule. All tensors are contiguous and have the same shape and
+/// dtype, f32 or f64. `states` has as many tensors as the rule has states. Error for an unknown rule, and for options
+/// outside their ranges.
 void update(const std::string& rule, Tensor& p, const Tensor& grad, std::vector<Tensor>& states,
             const UpdateStep& step);
 
 /// Options of adam and adamw.
 struct AdamOptions {
   double lr = 1e-3;                          ///< the learning rate
-  double beta1 = 0.9;                        ///< decay of the gradient's running mean, 0 <= beta1 < 1
-  double beta2 = 0.999;                      ///< decay of the running mean of its square, 0 <= beta2 < 1
-  double eps = 1e-8;                         ///< >= 0
+  double beta1 = 0.9;                        ///< decay of the running mean of the gradient, 0 <= beta1 < 1
+  double beta2 = 0.999;                      ///< decay of the running mean of the squared gradient, 0 <= beta2 < 1
+  double eps = 1e-8;                         ///< added to the denominator, >= 0
   double weight_decay = 0;                   ///< weight decay of p
   std::optional<std::int64_t> decayed = {};  ///< only the first `decayed` elements of p are decayed; none: all
 };
 
-/// p -= lr · m̂ / (√v̂ + eps), with bias correction of both and weight_decay · p added to the gradient (Kingma and Ba
-/// 2015, arXiv 1412.6980). step counts from 1. m and v are the running moments, initially zero. grad is multiplied by
-/// grad_scale (gradient clipping). All tensors are contiguous and have the same shape and dtype.
+/// One step of Adam (Kingma and Ba 2015, arXiv 1412.6980): p -= lr · m̂ / (√v̂ + eps). m and v are the running means of
+/// the gradient and of its square, initially 0; m̂ and v̂ are these means with bias correction. The gradient is
+/// grad_scale · grad + weight_decay · p, where grad_scale serves for gradient clipping. step is counted from 1. All
+/// tensors are contiguous and have the same shape and dtype.
 void adam(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step, const AdamOptions& options,
           double grad_scale = 1);
-/// Like adam, but instead p is first scaled by 1 - lr · weight_decay (Loshchilov and Hutter 2019, arXiv 1711.05101).
+/// One step of AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101). It is like adam, but weight decay does not change
+/// the gradient. Instead p is first multiplied by 1 - lr · weight_decay.
 void adamw(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step, const AdamOptions& options,
            double grad_scale = 1);
 
@@ -76,12 +79,13 @@ struct SgdOptions {
   std::optional<std::int64_t> decayed = {};  ///< see AdamOptions
 };
 
-/// g = grad + weight_decay · p; buf = momentum · buf + g (at step 1: g); p -= lr · buf. The other arguments are those
-/// of adam.
+/// One step of stochastic gradient descent with momentum: g = grad_scale · grad + weight_decay · p;
+/// buf = momentum · buf + g, but buf = g at step 1; p -= lr · buf. buf is the state. The other arguments are those of
+/// adam.
 void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const SgdOptions& options,
          double grad_scale = 1);
 
-/// ‖x‖₂ of a flat tensor, summed in f64 in a fixed order.
+/// The 2-norm ‖x‖₂ of all elements of x. The squares are summed in f64, in a fixed order.
 double l2_norm(const Tensor& x);
 
 }  // namespace weft
