@@ -41,7 +41,8 @@ struct RowDataOptions {
   std::int64_t length = 0;                     ///< the longest sequence; not needed for pictures
   bool pairs = false;                          ///< the tokens of a row are those of a pair of texts (text_pair)
   std::shared_ptr<const Objective> objective;  ///< null: make_objective(task, outputs)
-  /// Changes training rows at random, for example by moving pictures; null: they stay as they are.
+  /// Changes training rows at random, for example by shifting a picture by a few pixels; null: they
+  /// stay as they are.
   std::function<Row(Row, const Random&)> augment;
   std::string name;  ///< tells data apart when a run is resumed; empty: hashes of some rows
 };

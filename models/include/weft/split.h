@@ -13,7 +13,8 @@
 namespace weft {
 
 /// Removes a share of the rows from `all` and returns them as a validation or test set: at least one text, but not all.
-/// Both parts keep their order. Throws an Error unless 0 < share < 1 and there are two distinct texts.
+/// Both parts keep their order. Throws an Error unless 0 < share < 1 and there are at least two
+/// distinct texts.
 LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed);
 
 /// Removes the rows of one of `folds` parts from `all` and returns them; the parts 0 … folds - 1 together are all rows.

@@ -54,14 +54,15 @@ Tensor arange(double start, double stop, double step = 1, DType dtype = DType::i
 /// bf16, f32 or f64. Error for an index outside 0 … classes-1.
 Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype = DType::f32);
 
-/// Selects the given indices along dim of x, which is real or bf16. indices (k) has dtype i64. The result has x's
-/// shape, but with size k along dim. Error for an index outside 0 … x.size(dim)-1, also in gather and scatter_add.
+/// Selects the given indices along dim of x. indices (k) has dtype i64. The result has x's shape, but with size k along
+/// dim. x may have any dtype; integers have no gradient. Error for an index outside 0 … x.size(dim)-1, also in gather and
+/// scatter_add.
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices);
-/// Selects elements of x, which is real or bf16. The result has the shape of index. Along dim the index gives the
+/// Selects elements of x, which may have any dtype. The result has the shape of index. Along dim the index gives the
 /// position in x; along the other axes the position is the same in both. For a matrix and dim 1:
 /// y_ij = x_(i, index_ij). index has dtype i64 and x's rank, and only its axis dim may be longer than x's.
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
-/// A copy of x to which the elements of source are added at the positions that gather would read. For a matrix and dim
+/// A copy of a real x to which the elements of source are added at the positions that gather would read. For a matrix and dim
 /// 1, source_ij is added at (i, index_ij). index and source have the same shape, which follows the rules of gather. The
 /// terms are added in the order of the indices, so the bits are always the same.
 Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
