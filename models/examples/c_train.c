@@ -5,9 +5,9 @@
 #include <weft/weft_c.h>
 
 static const char* const texts[] = {
-    "play chess against the computer", "a puzzle game with falling blocks", "a card game for one player",
-    "compress files and folders",      "unpack an archive of files",        "copy files to another disk",
-    "edit text in a terminal",         "a text editor with colors",         "edit many lines of text at once",
+    "play a game against the computer", "a puzzle game with falling blocks", "a card game for one player",
+    "compress files and folders",       "unpack an archive of files",        "copy files to another disk",
+    "edit text in a terminal",          "a text editor with colors",         "edit many lines of text at once",
 };
 static const char* const labels[] = {"games", "games", "games", "files", "files", "files", "text", "text", "text"};
 
