@@ -55,9 +55,8 @@ class Meter {
   /// Everything added so far, as bytes that another meter's add_counts() takes. If meters override this, ranks share
   /// the work of a validation. Otherwise only rank 0 measures the metrics. Returns none unless overridden.
   virtual std::optional<std::string> counts() const { return std::nullopt; }
-  virtual void add_counts(const std::string& counts) {
-    (void)counts;
-  }  ///< adds those of another meter of the same data
+  /// Adds those of another meter of the same data.
+  virtual void add_counts(const std::string& counts) { (void)counts; }
 };
 
 /// The batches, loss and metrics of one task. The library's own classes are immutable, so threads may share their

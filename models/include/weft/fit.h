@@ -65,10 +65,10 @@ struct FitOptions {
 };
 
 /// Trains a new model on the training set and selects its best checkpoint by the validation set. It saves the last and
-/// the best checkpoint in run.folder. For classification, a label is the name of a class. For regression, multilabel and
-/// tagging, weft/target_rows.h describes the format of labels. For retrieval, a label is a text. If run.eval_every is 0,
-/// the run evaluates ten times, or every 500 steps if that is more often. Throws an Error if the options or rows don't
-/// fit, and whatever Trainer::run throws.
+/// the best checkpoint in run.folder. For classification, a label is the name of a class. For regression, multilabel
+/// and tagging, weft/target_rows.h describes the format of labels. For retrieval, a label is a text. If run.eval_every
+/// is 0, the run evaluates ten times, or every 500 steps if that is more often. Throws an Error if the options or rows
+/// don't fit, and whatever Trainer::run throws.
 RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions& options, RunOptions run);
 
 /// Trains a causal or masked language model on windows of a text. It selects the best checkpoint by the validation set

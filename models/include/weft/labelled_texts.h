@@ -14,7 +14,7 @@ namespace weft {
 
 /// The formats of labeled texts.
 enum class DataFormat {
-  automatic,  ///< the function detects the format from the first rows
+  automatic,  ///< the reader detects the format in the first rows
   /// Fields separated by commas, as Python's csv module reads them (RFC 4180): a field in quotation marks may contain
   /// line breaks and doubled quotation marks.
   csv,
@@ -88,8 +88,8 @@ struct LabelledTexts {
   std::string form;                  ///< the detected format, for people to read
   /// The columns of the text: their names, or their numbers from 1. Empty for formats without columns.
   std::vector<std::string> columns;
-  std::vector<std::string> second_columns =
-      {};                     ///< the columns of the second text, given in the same way, if rows are pairs
+  /// The columns of the second text, given in the same way, if rows are pairs.
+  std::vector<std::string> second_columns = {};
   std::int64_t skipped = 0;   ///< the number of bad rows that were skipped
   std::int64_t several = 0;   ///< the number of rows with several labels, of which the first counts
   PictureSize picture = {};   ///< the size of every picture, if rows are pictures
@@ -105,7 +105,7 @@ struct LabelledTexts {
 };
 
 /// Reads the labeled texts of a file, or of a folder that has one folder for each label. The label names are
-/// options.labels. If these are empty, they are the labels in the data: in numeric order if all of them are whole
+/// options.labels. If that list is empty, they are the labels in the data: in numeric order if all of them are whole
 /// numbers, otherwise in byte order. A byte order mark is dropped; UTF-16 is an Error. An Error names the file, the row
 /// (from 1, counting a header but no empty lines), the line if its number differs, what was expected, and the option of
 /// `weft train` that would help.
@@ -132,8 +132,8 @@ class TextRows {
   virtual ~TextRows() = default;
 
   virtual const std::string& form() const noexcept = 0;  ///< the detected format, for people to read
-  virtual const std::vector<std::string>& names()
-      const noexcept = 0;  ///< names of the columns; empty if they have none
+  /// The names of the columns; empty if they have none.
+  virtual const std::vector<std::string>& names() const noexcept = 0;
   /// Reads the text of the next row. Unless `fields` is null, it also reads the row's fields, one for each name.
   /// Returns false at the end. Throws an Error that names the row if the row is bad.
   virtual bool next(std::string& text, std::vector<std::string>* fields = nullptr) = 0;
