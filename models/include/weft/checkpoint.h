@@ -90,10 +90,10 @@ Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options = {});
 /// to copy, it throws an Error and writes nothing.
 std::vector<std::string> copy_parameters(const Model& from, const Model& to);
 
-/// The same for a classifier whose outputs are `labels`. If the checkpoint has a label of that name, at any index, the
-/// label keeps its rows of the head's weight and bias. The rows of other labels in `to` don't change. The returned
-/// names include the head unless at least one of its labels is in the checkpoint. It is also an Error if the number of
-/// labels differs from the number of outputs of `to`.
+/// The same for a classifier whose outputs are `labels`. If the checkpoint has a label of the same name, at any index,
+/// the function also copies that label's rows of the head's weight and bias. The rows of other labels in `to` don't
+/// change. The returned names include the head unless at least one of its labels is in the checkpoint. It is also an
+/// Error if the number of labels differs from the number of outputs of `to`.
 std::vector<std::string> copy_parameters(const Checkpoint& from, const Model& to,
                                          const std::vector<std::string>& labels);
 

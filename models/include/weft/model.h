@@ -61,8 +61,8 @@ class Model {
   /// The maximum length of a sequence, in tokens, frames or patches; 0: no limit.
   virtual std::int64_t max_length() const noexcept = 0;
 
-  /// The config() for a model of the given task that starts with this model's parameters (weft train --from). It omits
-  /// the fields that only this model's own task uses.
+  /// The config() for a model of the given task that starts with this model's parameters (weft train --from). Fields
+  /// that only other tasks use have their default values.
   virtual std::string config_for(Task task) const;
   /// Whether a classifier ignores token 0 as padding. If not, rows may be padded with any token.
   virtual bool skips_padding() const noexcept { return true; }
