@@ -1,6 +1,6 @@
 /// \file
-/// Architectures: what each can do and how it is made. A host program may add its own. make_model, load_checkpoint and
-/// everything else that works on models then finds it by its name.
+/// Architectures: what each supports and how its models are made. A host program may add its own. make_model,
+/// load_checkpoint and everything else that works on models then finds it by its name.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,32 +14,32 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// An architecture that models can be made of.
+/// An architecture from which models can be made.
 struct Architecture {
   std::string name;                 ///< what Model::arch() returns
-  std::vector<Task> tasks;          ///< what it can do; among tasks with the same source, the default comes first
+  std::vector<Task> tasks;          ///< supported tasks; among tasks with the same source, the default comes first
   std::vector<ConfigField> fields;  ///< the fields of its config, for people to read
   /// Makes a model for the spec's task. Its parameters come from `init` and may get other values later
-  /// (load_checkpoint), so nothing may be derived from them here. Throws an Error for a config or sizes that don't fit.
-  /// make_model has already checked task, vocabulary and classes. Several threads may call it at once.
+  /// (load_checkpoint), so this function must not compute anything from them. Throws an Error if the config or the
+  /// sizes don't fit. make_model has already checked task, vocabulary and classes. Several threads may call it at once.
   std::function<std::unique_ptr<Model>(const ModelSpec&, const Init&)> make;
-  std::string no_other_task = {};  ///< why it can't do the other tasks, for messages; may be empty
+  std::string no_other_task = {};  ///< why it doesn't support the other tasks, for messages; may be empty
 };
 
-/// The argument of make_model, from a config struct: GmlpConfig, TnnConfig, FnetConfig, or a custom struct that has its
-/// architecture's name as `arch`. Example: make_model(model_spec(config, Task::masked_lm, 32000), init).
+/// Makes the argument of make_model from a config struct: GmlpConfig, TnnConfig, FnetConfig, or a custom struct whose
+/// member `arch` is the architecture's name. Example: make_model(model_spec(config, Task::masked_lm, 32000), init).
 template <class Config>
 ModelSpec model_spec(const Config& config, Task task, std::int64_t vocabulary, std::int64_t classes = 0) {
   return {Config::arch, task, vocabulary, classes, config_to_json(config), {}, {}};
 }
 
-/// Architecture::make for a class with a constructor (spec, init).
+/// An Architecture::make for a class M with a constructor M(spec, init).
 template <class M>
 std::unique_ptr<Model> make_as(const ModelSpec& spec, const Init& init) {
   return std::make_unique<M>(spec, init);
 }
 
-/// Base class for models that have a config struct and list their parts in fields() (see weft/layers.h).
+/// The base class for models that have a config struct and list their parts in fields() (see weft/layers.h).
 template <class Self, class Config>
 class ModelOf : public Model {
  public:
@@ -49,14 +49,14 @@ class ModelOf : public Model {
   std::int64_t vocabulary() const noexcept override { return vocabulary_; }  ///< see Model::vocabulary()
   InputSpec input() const override { return input_; }                        ///< of the spec
   OutputSpec output() const override { return output_; }                     ///< of the spec
-  std::string config() const override { return config_to_json(config_); }    ///< every field
+  std::string config() const override { return config_to_json(config_); }    ///< every field, as JSON
   /// Appends the parameters that fields() lists.
   void collect(const std::string& prefix, NamedParameters& out) const override {
     static_cast<const Self&>(*this).fields(ParameterCollector(prefix, out));
   }
 
  protected:
-  /// `config` is the spec's config, already checked.
+  /// `config` is the parsed and checked config of the spec.
   ModelOf(const ModelSpec& spec, Config config)
       : config_(std::move(config)),
         task_(spec.task),
@@ -68,20 +68,21 @@ class ModelOf : public Model {
   Config config_;            ///< the source of config()
   Task task_;                ///< the task of the spec
   std::int64_t vocabulary_;  ///< symbols of the input
-  std::int64_t outputs_;     ///< symbols (language models), or the spec's classes
-  InputSpec input_;          ///< the numbers that it reads
-  OutputSpec output_;        ///< the unit of the numbers that it predicts, see in_unit()
+  std::int64_t outputs_;     ///< number of symbols (language models), or the spec's classes
+  InputSpec input_;          ///< the numbers that the model reads
+  OutputSpec output_;        ///< the unit of the numbers that the model predicts, see in_unit()
 };
 
-/// Adds an architecture to weft's own, for the rest of the process. If its name is taken, or if it has no name, no task
-/// or no `make`, this throws an Error and adds nothing. Any thread may call these functions at any time.
+/// Adds an architecture to weft's own, for the rest of the process. Throws an Error and adds nothing if its name is
+/// taken, or if it has no name, no task or no `make`. Any thread may call these functions at any time.
 void register_architecture(Architecture architecture);
 
-/// The architecture of that name; an Error if there is none. The reference stays valid for the rest of the process.
+/// Returns the architecture of that name. Throws an Error if there is none. The reference stays valid for the rest of
+/// the process.
 const Architecture& architecture(const std::string& name);
-std::vector<std::string> architectures();  ///< their names, weft's own first
+std::vector<std::string> architectures();  ///< the names of all architectures, weft's own first
 
-/// The first of its tasks that learns from `source`. Throws an Error if there is none.
+/// Returns the first of its tasks that learns from `source`. Throws an Error if there is none.
 Task usual_task(const Architecture& architecture, Source source);
 
 }  // namespace weft

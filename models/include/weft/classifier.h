@@ -17,33 +17,33 @@ struct Prediction {
   double probability = 0;  ///< 0 … 1; the probabilities of all labels sum to 1
 };
 
-/// A trained classifier: texts in, probabilities of labels out. For a classifier of pictures, a text stands for the
-/// pixels of one (weft/pictures.h). A text gives the same bits alone and beside other
-/// texts, at any number of threads. Its row has the format of the rows that trained the model: padded, or of its own
-/// length (CheckpointInfo::pad_to). Threads may share a classifier, as long as no thread writes the model's parameters.
+/// A trained classifier: it takes texts and returns the probabilities of labels. For a classifier of pictures, a text
+/// holds the pixels of a picture (weft/pictures.h). The result for a text has the same bits whatever other texts are in
+/// the call, with any number of threads. A row has the same form as in training: padded, or of its own length
+/// (CheckpointInfo::pad_to). Threads may share a classifier, as long as no thread writes the model's parameters.
 class Classifier {
  public:
-  /// Why a checkpoint can't classify texts, for people to read; empty if it can.
+  /// Returns why a checkpoint can't classify texts, for people to read; empty if it can.
   static std::string why_not(const Checkpoint& checkpoint);
   /// Throws an Error unless the checkpoint's model is a classifier that takes rows of CheckpointInfo::pad_to tokens.
   explicit Classifier(Checkpoint checkpoint);
 
   /// The names of the labels, in the order of probabilities().
   const std::vector<std::string>& labels() const noexcept { return checkpoint_.info.labels; }
-  /// The checkpoint that it was made of.
+  /// The checkpoint that the constructor received.
   const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 
-  /// The probability of each label. A long text is truncated as in training. Throws an Error if the text is not UTF-8
-  /// or has a zero byte, or if the model's output is not finite.
+  /// Returns the probability of each label. A text that is too long is truncated as in training. Throws an Error if the
+  /// text is not UTF-8 or has a zero byte, or if the model's output is not finite.
   std::vector<double> probabilities(const std::string& text) const;
-  /// The same for several texts, which the current context's threads share.
+  /// The same for several texts. The threads of the current Context share the work.
   std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
 
-  /// The most probable labels, in falling order: at most `top` (0: all), each with a probability of at least
+  /// Returns the most probable labels in descending order: at most `top` (0: all), each with a probability of at least
   /// `threshold`.
   std::vector<Prediction> best(const std::vector<double>& probabilities, std::int64_t top = 1,
                                double threshold = 0) const;
-  /// The most probable label of a text.
+  /// Returns the most probable label of a text.
   Prediction operator()(const std::string& text) const;
 
  private:

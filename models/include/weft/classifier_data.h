@@ -13,24 +13,25 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// How a batch holds rows of different lengths. A classifier gives the same results only for rows that are padded as in
-/// training.
+/// How a batch holds rows of different lengths. A classifier gives the same results only if rows are padded as they
+/// were in training.
 enum class Padding {
-  exact,  ///< each row has its own length; a training batch has rows of similar lengths, and no model sees padding
+  exact,  ///< each row keeps its length; rows of a training batch have similar lengths; models see no padding
   full,   ///< all rows are padded to the longest sequence
 };
 
-/// Rows for classifiers. A sequence is [cls] and the first length - 1 symbols. If the tokenizer has [sep], it is [cls],
-/// the first length - 2 symbols and [sep]. Training passes over all rows in a new order each epoch; with
-/// Padding::exact, rows of similar lengths stay together.
+/// Rows for classifiers. A sequence is [cls] and the first length - 1 symbols of the text. If the tokenizer has [sep],
+/// the sequence is [cls], the first length - 2 symbols and [sep]. Each training epoch uses all rows in a new order.
+/// With Padding::exact, rows of similar lengths stay together.
 class ClassifierData : public Data {
  public:
-  /// Word dropout (Bowman et al. 2016, Generating Sentences from a Continuous Space, arXiv 1511.06349, section 3.2): in
-  /// training, each symbol except [cls] and [sep] is replaced with this probability, drawn anew each time its row is
-  /// used. The replacement is the unknown symbol, or [mask] if the tokenizer has no unknown symbol.
-  /// Throws an Error if the tokenizer has no symbol for padding or none for the beginning of a sequence; if there is no
-  /// validation row; if the training and validation sets have different labels; for a length below 2; unless 0 <=
-  /// word_dropout < 1; for word dropout if the tokenizer has neither symbol; and for a Huber loss.
+  /// `word_dropout` is the probability of word dropout (Bowman et al. 2016, Generating Sentences from a Continuous
+  /// Space, arXiv 1511.06349, section 3.2). In training, each symbol except [cls] and [sep] is replaced with this
+  /// probability, drawn again each time the row is used. The replacement is the unknown symbol, or [mask] if the
+  /// tokenizer has no unknown symbol. Throws an Error if the tokenizer has no symbol for padding or for the beginning
+  /// of a sequence; if the validation set has no row; if the training and validation sets have different labels; if
+  /// length < 2; unless 0 <= word_dropout < 1; if word_dropout > 0 and the tokenizer has neither replacement; or for a
+  /// Huber loss.
   ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                  std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
                  Padding padding = Padding::full, double word_dropout = 0, const LearningOptions& learning = {});

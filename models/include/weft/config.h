@@ -7,7 +7,7 @@
 ///   …
 /// }
 /// \endcode
-/// This list is used to read, check, write and describe the config. Fields are bool, std::int64_t, double or
+/// This list serves to read, check, write and describe the config. Fields have the type bool, std::int64_t, double or
 /// std::string. A number may have a range. A field that a later version added may end in Written::unless_default.
 #pragma once
 #include <cstddef>
@@ -23,35 +23,35 @@ namespace weft {
 /// A config field, for people to read.
 struct ConfigField {
   std::string name;     ///< its key
-  std::string usual;    ///< its default, as JSON
+  std::string usual;    ///< its default value, as JSON
   std::string meaning;  ///< a one-line description
 };
 
 /// When config_to_json writes a field.
 enum class Written {
   always,          ///< always
-  unless_default,  ///< only if it isn't the default, so that configs older than the field stay the same
+  unless_default,  ///< only if it differs from the default, so that configs older than the field stay the same
 };
 
 /// The range of a number: lowest <= value < end.
 struct ConfigRange {
   double lowest = 0;  ///< the minimum
-  double end = 0;     ///< the maximum lies below this; if end <= lowest, any value is allowed
+  double end = 0;     ///< the value lies below this; if end <= lowest, any value is allowed
 };
-/// The range of a size: small multiples of it fit into 64 bits.
+/// The range of a size. Its upper limit ensures that small multiples of the size fit into 64 bits.
 constexpr ConfigRange at_least(std::int64_t lowest) { return {static_cast<double>(lowest), 0x1p31}; }
-/// The range of a probability that must be below 1, such as that of dropout.
+/// The range of a probability below 1, such as a dropout probability.
 constexpr ConfigRange probability() { return {0, 1}; }
 
 /// A field of a config object.
 struct ConfigFieldRef {
   const char* name;                                                 ///< its key
-  std::variant<bool*, std::int64_t*, double*, std::string*> value;  ///< its address
+  std::variant<bool*, std::int64_t*, double*, std::string*> value;  ///< a pointer to its value
   const char* meaning;                                              ///< a one-line description
-  ConfigRange range = {};                                           ///< for numbers
-  Written written = Written::always;                                ///< when it is written as JSON
+  ConfigRange range = {};                                           ///< the range of a number
+  Written written = Written::always;                                ///< when JSON contains it
 };
-using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< the fields of one config, which must outlive them
+using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< the fields of one config, which must outlive this list
 
 /// \cond internal
 namespace detail {
@@ -93,18 +93,18 @@ struct FieldLister {
 }  // namespace detail
 /// \endcond
 
-/// Throws an Error if a struct with this number of fields lists fewer of them: the others would not be read, checked or
-/// saved.
+/// Throws an Error if a struct with this number of fields lists fewer of them, because the missing fields would not be
+/// read, checked or saved.
 void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields);
-/// Implements config_from_json, for fields that hold their defaults.
+/// Implements config_from_json for fields that hold their default values.
 void read_config(const std::string& where, const std::string& json, const ConfigFieldRefs& fields);
-/// Implements config_to_json; `usual` holds the defaults.
+/// Implements config_to_json. `usual` holds the default values.
 std::string write_config(const ConfigFieldRefs& fields, const ConfigFieldRefs& usual);
-/// Implements config_fields; the current values are the defaults.
+/// Implements config_fields. The current values are the defaults.
 std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 
-/// References to the fields that Config::fields lists, in its order. Throws an Error if a field of a plain struct is
-/// missing from the list.
+/// Returns references to the fields that Config::fields lists, in that order. Throws an Error if the list lacks a field
+/// of a plain struct.
 template <class Config>
 ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
@@ -113,8 +113,8 @@ ConfigFieldRefs config_field_refs(Config& config) {
   return refs;
 }
 
-/// A missing field has its default. Throws an Error that begins with `where` if `json` is not a JSON object, or has a
-/// key that Config doesn't list, a value of another type, or a value out of its range.
+/// Reads a config from JSON. A missing field gets its default value. Throws an Error that begins with `where` if `json`
+/// is not a JSON object, or contains an unknown key, a value of the wrong type, or a value out of its range.
 template <class Config>
 Config config_from_json(const std::string& where, const std::string& json) {
   Config config;
@@ -122,21 +122,22 @@ Config config_from_json(const std::string& where, const std::string& json) {
   return config;
 }
 
-/// Every field, as a JSON object, except Written::unless_default fields that have their default.
+/// Writes every field to a JSON object, except Written::unless_default fields that have their default value.
 template <class Config>
 std::string config_to_json(Config config) {
   Config usual;
   return write_config(config_field_refs(config), config_field_refs(usual));
 }
 
-/// Every field with its default.
+/// Describes every field with its default value.
 template <class Config>
 std::vector<ConfigField> config_fields() {
   Config config;
   return describe_config(config_field_refs(config));
 }
 
-/// Throws an Error unless lowest <= size < 2^31: small multiples of a size then fit into 64 bits.
+/// Throws an Error unless lowest <= size < 2^31. The upper limit ensures that small multiples of a size fit into 64
+/// bits.
 void check_size(const std::string& where, const char* key, std::int64_t size, std::int64_t lowest);
 
 }  // namespace weft

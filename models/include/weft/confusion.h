@@ -1,5 +1,5 @@
 /// \file
-/// Confusion: how often a classifier mistakes one label for another, and the scores that follow from the counts.
+/// Confusion: how often a classifier confuses one label with another, and the scores computed from these counts.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,17 +11,17 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// For each row of logits (b, labels), of any real dtype, the label with the highest logit; the first one in a tie.
-/// Throws an Error for another rank or dtype, or if there are no labels.
+/// Returns the label with the highest logit for each row of logits (b, labels), of any real dtype. In a tie it returns
+/// the first label. Throws an Error for another rank or dtype, or if there are no labels.
 std::vector<std::int64_t> predicted_labels(const Tensor& logits);
 
 /// The scores of one label, or their mean over the labels. A ratio whose denominator is 0 counts as 0.
 struct LabelScores {
-  double precision = 0;        ///< among the rows predicted as the label, the fraction that has it
-  double recall = 0;           ///< among the rows that have the label, the fraction predicted as it
-  double f1 = 0;               ///< harmonic mean of the two
-  std::int64_t actual = 0;     ///< rows that have the label
-  std::int64_t predicted = 0;  ///< rows predicted as the label
+  double precision = 0;        ///< among the rows predicted to have the label, the fraction that does
+  double recall = 0;           ///< among the rows that have the label, the fraction predicted to have it
+  double f1 = 0;               ///< harmonic mean of precision and recall
+  std::int64_t actual = 0;     ///< number of rows that have the label
+  std::int64_t predicted = 0;  ///< number of rows predicted to have the label
 };
 
 /// Counts rows by their actual label and their predicted label, both 0 … labels-1. Not thread-safe.
@@ -30,16 +30,16 @@ class Confusion {
   /// Throws an Error unless labels >= 1.
   explicit Confusion(std::int64_t labels);
 
-  /// Counts one or more rows. Throws an Error if one of the two labels doesn't exist, or if rows < 0.
+  /// Counts one or more rows. Throws an Error if a label is out of range, or if rows < 0.
   void add(std::int64_t actual, std::int64_t predicted, std::int64_t rows = 1);
-  /// Counts each row of logits (b, labels), with its highest logit as the prediction, against target (b) i64. If the
-  /// shapes differ or a target is not a label, it throws an Error and counts nothing.
+  /// Counts each row of logits (b, labels) against target (b) i64. The highest logit is the prediction. If the shapes
+  /// differ or a target is not a label, it throws an Error and counts nothing.
   void add(const Tensor& logits, const Tensor& target);
 
-  std::int64_t labels() const noexcept { return labels_; }  ///< how many
-  std::int64_t rows() const noexcept { return rows_; }      ///< how many were counted
-  /// Rows with the label `actual` that were predicted as `predicted`. Throws an Error if one of the two labels doesn't
-  /// exist.
+  std::int64_t labels() const noexcept { return labels_; }  ///< number of labels
+  std::int64_t rows() const noexcept { return rows_; }      ///< number of rows counted
+  /// Returns the number of rows with the label `actual` that were predicted as `predicted`. Throws an Error if a label
+  /// is out of range.
   std::int64_t count(std::int64_t actual, std::int64_t predicted) const;
 
   /// Numbers of rows by (actual, predicted), for the pairs that occur.
@@ -47,10 +47,10 @@ class Confusion {
 
   /// The fraction of rows that were predicted correctly; 0 if there are none.
   double accuracy() const noexcept;
-  /// The scores of one label. Throws an Error if it doesn't exist.
+  /// The scores of one label. Throws an Error if the label is out of range.
   LabelScores scores(std::int64_t label) const;
-  /// The macro average, in which the scores of each label have the same weight. The mean is over the labels that some
-  /// row has or was predicted as. `actual` and `predicted` are the number of all rows.
+  /// The macro average, in which each label has the same weight. It is the mean over the labels that at least one row
+  /// has or was predicted to have. `actual` and `predicted` are both the total number of rows.
   LabelScores macro_average() const;
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// Vectors of texts, and the nearest among many.
+/// Vectors of texts, and the search for the nearest of many vectors.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,20 +10,20 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Makes vectors of texts. Threads may share it, as long as no thread writes the model's parameters.
+/// Computes vectors of texts. Threads may share an Embedder, as long as no thread writes the model's parameters.
 class Embedder {
  public:
-  /// A model of Task::retrieval gives its output; any other model that reads only tokens gives the mean of its features
-  /// (Model::features) over the tokens that are not padding. Throws an Error for a model that reads numbers, or whose
-  /// tokenizer was not made for its texts.
+  /// For a model of Task::retrieval, the vector is its output. For any other model that reads only tokens, it is the
+  /// mean of its features (Model::features) over the tokens that are not padding. Throws an Error if the model reads
+  /// numbers, or if the tokenizer was not made for the model's texts.
   explicit Embedder(Checkpoint checkpoint);
 
-  /// The vectors (texts, dimensions()) f32, each with the Euclidean norm 1. A text is tokenized as in training. Throws
-  /// an Error for a text that is not UTF-8 or has no symbols.
+  /// Returns the vectors (texts, dimensions()) f32, each with the Euclidean norm 1. Texts are tokenized as in training.
+  /// Throws an Error if a text is not UTF-8 or has no symbols.
   Tensor operator()(const std::vector<std::string>& texts) const;
-  /// Numbers of a vector.
+  /// The number of elements of a vector.
   std::int64_t dimensions() const noexcept { return dimensions_; }
-  /// The checkpoint that it was made of.
+  /// The checkpoint that the constructor received.
   const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 
  private:
@@ -33,15 +33,15 @@ class Embedder {
   std::int64_t dimensions_;
 };
 
-/// One of many vectors.
+/// A vector found by nearest().
 struct Neighbor {
-  std::int64_t index;  ///< of the vector
-  double similarity;   ///< its scalar product with the query
+  std::int64_t index;  ///< the row of the vector
+  double similarity;   ///< its inner product with the query
 };
 
-/// The `top` vectors (n, d) with the largest scalar products with the query (d), the nearest first; equally near ones in
-/// order. Both are f32, or the vectors bf16. The search is exact and reads each vector once. Throws an Error for other
-/// shapes.
+/// Returns the `top` rows of `vectors` (n, d) that have the largest inner products with the query (d), in descending
+/// order. Ties keep the order of the rows. Both tensors are f32, but the vectors may be bf16. The search is exact and
+/// reads each vector once. Throws an Error for other shapes.
 std::vector<Neighbor> nearest(const Tensor& vectors, const Tensor& query, std::int64_t top);
 
 }  // namespace weft

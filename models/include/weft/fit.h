@@ -1,5 +1,5 @@
 /// \file
-/// fit: trains a new model with one call, on labeled rows, a text or a series in memory.
+/// fit: trains a new model with one call, from labeled rows, a text or a time series in memory.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,67 +14,71 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The usual length of a run. Few data need many passes, but not endlessly many.
+/// The default number of steps of a run. A small training set needs many epochs, but their number is limited.
 struct UsualSteps {
   double epochs = 5;         ///< passes over the data
-  double least = 1000;       ///< steps, but not more than most_epochs
-  double most_epochs = 100;  ///< see `least`
-  double most = 20000;       ///< steps, but at least one epoch if whole_epoch is set
-  bool whole_epoch = true;   ///< false for texts, which may be so long that nobody would wait for an epoch
-  /// Those for a text.
+  double least = 1000;       ///< minimum of steps, as long as they are at most most_epochs epochs
+  double most_epochs = 100;  ///< limits the effect of `least`, in epochs
+  double most = 20000;       ///< maximum of steps; if whole_epoch is set, one epoch is always allowed
+  bool whole_epoch = true;   ///< false for texts, where one epoch may take too long
+  /// The defaults for a text.
   static UsualSteps of_text() {
     UsualSteps steps;
     steps.least = 2000;
     steps.whole_epoch = false;
     return steps;
   }
-  /// The steps, not rounded, for data of `epoch` steps an epoch.
+  /// Returns the number of steps, not rounded, for a training set with `epoch` steps in an epoch.
   double of(double epoch) const noexcept;
 };
 
-/// What fit() makes and how it trains, by the names of `weft train`.
+/// What fit() makes and how it trains. The names are those of `weft train`.
 struct FitOptions {
-  std::string arch = "tnn";       ///< of the model, a name of architectures()
+  std::string arch = "tnn";       ///< the model's architecture, a name of architectures()
   Task task = Task::classifier;   ///< what the model predicts
-  std::string config = "{}";      ///< the architecture's options, a JSON object
-  std::string precision = "f32";  ///< of the computation: "f32" or "bf16"
-  /// Of texts, a name of learn_tokenizer(). Empty: "words"; for tagging "whitespace", for language models "characters".
+  std::string config = "{}";      ///< the options of the architecture, a JSON object
+  std::string precision = "f32";  ///< the precision of the computation: "f32" or "bf16"
+  /// The kind of tokenizer that texts get, a name that learn_tokenizer() takes. If empty: "whitespace" for tagging,
+  /// "characters" for language models, "words" for all other tasks.
   std::string tokenizer = {};
-  std::int64_t vocabulary_size = 20000;  ///< the most symbols of the tokenizer
-  std::int64_t min_count = 2;            ///< words that are rarer than this are unknown
-  /// Of sequences, windows of a text or of a series. 0: the architecture's, the longest row of numbers, or usual_length.
+  std::int64_t vocabulary_size = 20000;  ///< the maximum number of symbols of the tokenizer
+  std::int64_t min_count = 2;            ///< a word that occurs less often becomes the unknown symbol
+  /// The maximum length of a sequence, or the length of the windows of a text or a time series. If 0: the
+  /// architecture's maximum length; if it has none, the longest row of numbers, or usual_length for texts. For a time
+  /// series, 0 always means usual_length.
   std::int64_t length = 0;
   static constexpr std::int64_t usual_length = 64;  ///< see `length`
-  std::int64_t dimensions = 128;                    ///< of the vectors of a retrieval
-  std::int64_t patch = 0;                           ///< of pictures, see InputSpec; 0: usual_patch()
-  Augmentation augmentation = {};                   ///< of pictures
-  std::string balance = "none";                     ///< of classes: "none", "weights" or "rows"
-  std::int64_t batch = 32;                          ///< rows, or windows of a text or a series, in a step
-  std::optional<std::int64_t> steps;                ///< of the run; none: from epochs
-  std::optional<double> epochs;                     ///< above 0; none: UsualSteps
-  std::string schedule = "cosine";                  ///< of the learning rate, a name of schedules()
-  double lr = 1e-3;                                 ///< the highest learning rate
-  std::int64_t warmup = 100;                        ///< steps until it is reached
-  OptimizerOptions optimizer = {};                  ///< by name, with its options
-  double label_smoothing = 0;                       ///< as in TrainOptions
-  double ema = 0;                                   ///< as in TrainOptions
-  std::uint64_t seed = 1;                           ///< of parameters and batches
+  std::int64_t dimensions = 128;                    ///< retrieval: the number of elements of a text's vector
+  std::int64_t patch = 0;                           ///< pictures: the side of a patch, see InputSpec; 0: usual_patch()
+  Augmentation augmentation = {};                   ///< pictures: random changes in training
+  std::string balance = "none";       ///< how rare classes are balanced: "none", "weights" or "rows", see Balance
+  std::int64_t batch = 32;            ///< rows, or windows of a text or a time series, in a step
+  std::optional<std::int64_t> steps;  ///< the length of the run; none: computed from `epochs`
+  std::optional<double> epochs;       ///< the length of the run in epochs, above 0; none: UsualSteps
+  std::string schedule = "cosine";    ///< the schedule of the learning rate, a name of schedules()
+  double lr = 1e-3;                   ///< the highest learning rate
+  std::int64_t warmup = 100;          ///< the number of steps in which the learning rate rises to `lr`
+  OptimizerOptions optimizer = {};    ///< the optimizer's name and options
+  double label_smoothing = 0;         ///< see TrainOptions
+  double ema = 0;                     ///< see TrainOptions
+  std::uint64_t seed = 1;             ///< the seed of the initial parameters and of the batches
 };
 
-/// Trains a new model on these rows, chooses its best checkpoint by the validation rows, and saves both in run.folder.
-/// Labels are names; numbers, several labels and tags are written as weft/target_rows.h reads them, and those of a
-/// retrieval are texts. If run.eval_every is 0, there are ten evaluations, or one every 500 steps.
-/// Throws an Error for options or rows that don't fit, and whatever Trainer::run throws.
+/// Trains a new model on the training set and selects its best checkpoint by the validation set. It saves the last and
+/// the best checkpoint in run.folder. For classification, a label is the name of a class. For regression, multilabel
+/// and tagging, weft/target_rows.h describes the format of labels. For retrieval, a label is a text. If run.eval_every
+/// is 0, the run evaluates ten times, or every 500 steps if that is more often. Throws an Error if the options or rows
+/// don't fit, and whatever Trainer::run throws.
 RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions& options, RunOptions run);
 
-/// Trains a language model, causal or masked, on windows of a text, and chooses its best checkpoint by the validation
-/// part of the split. Throws an Error for options that don't fit, as TextData does for the text, and whatever
+/// Trains a causal or masked language model on windows of a text. It selects the best checkpoint by the validation set
+/// of the split. Throws an Error if the options don't fit, the Errors of TextData for the text, and whatever
 /// Trainer::run throws.
 RunResult fit(const std::string& text, const TextSplit& split, const FitOptions& options, RunOptions run);
 
-/// Trains a forecast (Task::forecast) on windows of a series. Of `forecast` it uses the columns, the horizon, the season
-/// and Huber's delta; length and batch are those of the options. Throws an Error for options that don't fit, as
-/// forecast_data does for the series, and whatever Trainer::run throws.
+/// Trains a forecast (Task::forecast) on windows of a time series. It uses the columns, horizon, season and Huber delta
+/// of `forecast`. The length and the batch come from `options`. Throws an Error if the options don't fit, the Errors of
+/// forecast_data for the series, and whatever Trainer::run throws.
 RunResult fit(const Series& series, const ForecastOptions& forecast, const TextSplit& split, const FitOptions& options,
               RunOptions run);
 

@@ -13,26 +13,27 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Where an encoder layer has its norms.
+/// The position of the norms in an encoder layer.
 enum class NormPlace {
   pre,   ///< "pre": before the mixing and before the feed-forward network
   post,  ///< "post": after the residual sums, as in the paper
 };
-/// The place of that name. Throws an Error if there is none.
+/// Returns the place of that name. Throws an Error if there is none.
 NormPlace norm_place_from_name(const std::string& name);
 
-/// One encoder layer, x (b, n, d_model), mix(x) = Re(FFT over n (FFT over d)), ffn(x) = proj2(act(proj1(x))):
+/// One encoder layer for x (b, n, d_model), with mix(x) = Re(FFT over n (FFT over d)) and ffn(x) =
+/// proj2(act(proj1(x))):
 /// - post (the paper, section 3): x = mixing_norm(x + mix(x)); x = output_norm(x + dropout(ffn(x)))
 /// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
 ///
-/// With a grid, x holds the patches of pictures, and the mixing is Re(FFT over rows (FFT over columns (FFT over d))).
+/// With a grid, x holds the patches of pictures, and mix(x) = Re(FFT over rows (FFT over columns (FFT over d))).
 /// Threads may call it at once, each with its own Context, as long as no thread writes a parameter.
 class FnetLayer : public Layer<FnetLayer> {
  public:
-  /// The default activation is the paper's.
+  /// The default activation is that of the paper.
   FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace place, const Init& init, double eps = 1e-12,
             double dropout = 0, Activation activation = Activation::gelu_tanh, const PatchGrid& grid = {});
-  /// x (b, n, d_model): the same shape. Dropout is on if `random` is given.
+  /// x (b, n, d_model) -> the same shape. Dropout is active if `random` is given.
   Tensor operator()(const Tensor& x, const Random* random = nullptr) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -43,40 +44,40 @@ class FnetLayer : public Layer<FnetLayer> {
     visit("output_norm", output_norm);
   }
 
-  LayerNorm mixing_norm;  ///< of the mixing
+  LayerNorm mixing_norm;  ///< the norm of the mixing
   Linear proj1;           ///< d_model -> d_ffn
   Linear proj2;           ///< d_ffn -> d_model
-  LayerNorm output_norm;  ///< of the feed-forward network
-  NormPlace place;        ///< the place of both norms
+  LayerNorm output_norm;  ///< the norm of the feed-forward network
+  NormPlace place;        ///< where both norms are
   Activation activation;  ///< after proj1
   Dropout dropout;        ///< after proj2
-  PatchGrid grid;         ///< of the sequence, if it is a picture that is mixed along two axes
+  PatchGrid grid;         ///< if defined, the sequence is a picture, which is mixed along both axes
 
  private:
   Tensor mix(const Tensor& x) const;
 };
 
-/// How the i-th token is embedded.
+/// How the i-th token of a sequence is embedded.
 enum class FnetEmbeddingsKind {
   bert,        ///< "bert": projection(norm(word[token] + position[i] + type[type of token])), as in the paper
   sinusoidal,  ///< "sinusoidal": √d_model · word[token] + sinusoidal positions, as in labml.ai's experiment
   plain,       ///< "plain": √d_model · word[token], without positions
 };
-/// The kind of that name. Throws an Error if there is none.
+/// Returns the kind of that name. Throws an Error if there is none.
 FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name);
 
-/// Embeddings of either kind. Threads may call it at once, like its parts.
+/// Embeddings of any of these kinds. Threads may call them at once, like their parts.
 class FnetEmbeddings : public Layer<FnetEmbeddings> {
  public:
-  /// The weights are drawn from N(0, 0.02²), as in BERT; for the sinusoidal kind from N(0, 1/d_model).
+  /// Draws the weights from N(0, 0.02²), as in BERT, or from N(0, 1/d_model) for the kind sinusoidal.
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                  const Init& init, double eps = 1e-12, FnetEmbeddingsKind kind = FnetEmbeddingsKind::bert);
-  /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0): returns (b, n, d_model) in the given precision. Throws
-  /// an Error if n > seq_len, or for types if the kind has none.
+  /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0) -> (b, n, d_model) in the given precision. Throws an
+  /// Error if n > seq_len, or if types are given but the kind has none.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
-  /// What takes the place of a token's word: tokens (b, n) -> word[token], or √d_model · word[token], (b, n, d_model).
+  /// The word part of the embedding: tokens (b, n) -> word[token], or √d_model · word[token], (b, n, d_model).
   Tensor words(const Tensor& tokens) const;
-  /// The embedding with x (b, n, d_model) in the place of words().
+  /// The embedding with x (b, n, d_model) instead of words().
   Tensor around(const Tensor& x, const Tensor& types, Precision precision) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -85,11 +86,11 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
     visit("", learned);
   }
 
-  /// The parts that only the kind bert has, besides the word embeddings.
+  /// The parts that only the kind bert has, in addition to the word embeddings.
   struct Learned {
     Embedding position;  ///< (seq_len, d_model)
     Embedding type;      ///< (types, d_model)
-    LayerNorm norm;      ///< of their sum
+    LayerNorm norm;      ///< normalizes the sum of the embeddings
     Linear projection;   ///< d_model -> d_model
 
     /// For weft/layers.h.
@@ -114,7 +115,7 @@ class FnetPooler : public Layer<FnetPooler> {
  public:
   /// Throws an Error if d_model is below 1.
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
-  /// x (b, n, d_model), n >= 1: (b, d_model).
+  /// x (b, n, d_model), n >= 1 -> (b, d_model).
   Tensor operator()(const Tensor& x) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -125,37 +126,38 @@ class FnetPooler : public Layer<FnetPooler> {
   Linear dense;  ///< d_model -> d_model
 };
 
-/// What follows the encoder of an Fnet.
+/// What an Fnet has after its encoder.
 enum class FnetHead {
-  task,           ///< "task": what the task needs
+  task,           ///< "task": the head that the task needs
   pooler,         ///< "pooler": a pooler beside the masked language model's head; for a classifier only the pooler
-  next_sentence,  ///< "next-sentence": whether the second text follows the first; a classifier then has 2 classes
-  /// "last": for a classifier, a linear layer on the last token, even if it is padding, without a pooler. Rows must end
-  /// in a [CLS], and padding must stand before it.
+  next_sentence,  ///< "next-sentence": whether the second text follows the first; classifiers then have 2 classes
+  /// "last": for a classifier, a linear layer on the last token, even if that is padding, without a pooler. Rows must
+  /// end with [CLS], and padding must be before it.
   last,
   mean,  ///< "mean": for a classifier, a linear layer on the mean of the tokens that are not padding, without a pooler
 };
-/// The head of that name. Throws an Error if there is none.
+/// Returns the head of that name. Throws an Error if there is none.
 FnetHead fnet_head_from_name(const std::string& name);
 
 /// The options of "fnet", under their names in the config.
 struct FnetConfig {
-  static constexpr const char* arch = "fnet";  ///< of the architecture
+  static constexpr const char* arch = "fnet";  ///< the name of the architecture
 
-  std::int64_t d_model = 128;            ///< channels of a token
-  std::int64_t d_ffn = 0;                ///< inside the feed-forward network; 0: 4 d_model
-  std::int64_t layers = 2;               ///< encoder layers
-  std::int64_t seq_len = 128;            ///< the longest sequence
-  std::int64_t types = 4;                ///< token types
-  std::string norm = "post";             ///< or "pre", with a final norm
-  std::string activation = "gelu_tanh";  ///< of the feed-forward network and the masked language model's head
-  double eps = 1e-12;                    ///< epsilon of the norms
-  double dropout = 0;                    ///< after the embeddings and in each layer
-  std::string head = "task";             ///< or "pooler", "next-sentence", "last", "mean": see FnetHead
-  bool tied = true;                      ///< the masked language model's decoder shares the word embeddings' weight
-  std::int64_t separator = -1;           ///< the token that ends each of two texts; the second is of type 1; -1: none
-  std::string mixing = "sequence";       ///< or "picture": along the rows and the columns of a picture's patches
-  std::string embeddings = "bert";       ///< or "sinusoidal", "plain": see FnetEmbeddingsKind
+  std::int64_t d_model = 128;  ///< channels of a token
+  std::int64_t d_ffn = 0;      ///< channels inside the feed-forward network; 0: 4 d_model
+  std::int64_t layers = 2;     ///< number of encoder layers
+  std::int64_t seq_len = 128;  ///< the maximum length of a sequence
+  std::int64_t types = 4;      ///< number of token types
+  std::string norm = "post";   ///< "post", or "pre" with a final norm, see NormPlace
+  /// Activation of the feed-forward network and of the masked language model's head.
+  std::string activation = "gelu_tanh";
+  double eps = 1e-12;               ///< epsilon of the norms
+  double dropout = 0;               ///< probability of dropout after the embeddings and in each layer
+  std::string head = "task";        ///< or "pooler", "next-sentence", "last", "mean": see FnetHead
+  bool tied = true;                 ///< the masked language model's decoder shares the word embeddings' weight
+  std::int64_t separator = -1;      ///< the token that ends each of two texts; the second is of type 1; -1: none
+  std::string mixing = "sequence";  ///< or "picture": along the rows and the columns of a picture's patches
+  std::string embeddings = "bert";  ///< or "sinusoidal", "plain": see FnetEmbeddingsKind
 
   /// d_ffn, or 4 d_model if d_ffn is 0.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
@@ -200,20 +202,20 @@ struct FnetConfig {
   }
 };
 
-/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Frames (weft/input.h) take the place of the
-/// words, or are added to them. Threads may call it at once, like its parts.
+/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Frames (weft/input.h) replace the word
+/// embeddings, or are added to them. Threads may call it at once, like its parts.
 class FnetEncoder : public Layer<FnetEncoder> {
  public:
-  /// Throws an Error for an unknown norm, activation or kind of embeddings, or a size below 1.
+  /// Throws an Error if the norm, the activation or the kind of embeddings is unknown, or if a size is below 1.
   FnetEncoder(const FnetConfig& config, std::int64_t vocabulary, const Init& init, const InputSpec& input = {});
-  /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0): returns (b, n, d_model) in the given precision. Dropout
-  /// is on if `dropout` is given. With `recompute`, backward computes each layer again, see Model::recomputes().
+  /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0) -> (b, n, d_model) in the given precision. Dropout is
+  /// active if `dropout` is given. With `recompute`, backward computes each layer again, see Model::recomputes().
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
   /// The same for any input.
   Tensor operator()(const ModelInput& input, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
-  /// The input of the first layer, without dropout: (b, n, d_model).
+  /// Returns the input of the first layer, without dropout: (b, n, d_model).
   Tensor embed(const ModelInput& input, const Tensor& types = {}, Precision precision = Precision::f32) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -225,7 +227,7 @@ class FnetEncoder : public Layer<FnetEncoder> {
   }
 
   FnetEmbeddings embeddings;             ///< of tokens and positions
-  std::optional<FrameEmbedding> frames;  ///< if it reads frames
+  std::optional<FrameEmbedding> frames;  ///< defined if the model reads frames
   std::vector<FnetLayer> layers;         ///< in order
   Dropout dropout;                       ///< after the embeddings
 
@@ -233,24 +235,30 @@ class FnetEncoder : public Layer<FnetEncoder> {
   std::optional<LayerNorm> final_norm_;  // only with pre-norm layers
 };
 
-/// All outputs that an Fnet computes for its tokens. Outputs that it doesn't have are undefined.
+/// All outputs that an Fnet computes for its tokens. Outputs that the model doesn't have are undefined.
 struct FnetOutputs {
   Tensor hidden = {};  ///< (b, n, d_model), the encoder's output
   Tensor pooled = {};  ///< (b, d_model), tanh(dense(hidden of the first token))
   Tensor words = {};   ///< (b, n, vocabulary), the masked language model's logits
-  /// The classifier's logits (b, classes); for the next sentence (b, 2): class 0 follows, class 1 does not.
+  /// The classifier's logits (b, classes). For next-sentence prediction (b, 2): class 0 if the second text follows the
+  /// first, class 1 if it does not.
   Tensor classes = {};
 };
 
-/// The model: an encoder and a head. Masked language model: decoder(norm(act(transform(x)))), where the decoder's
-/// weight is tied to the word embeddings or its own. Tasks with one output for each row: linear(pooler(x)) of the first
-/// token, or linear(x) of the last, or of the mean if the model reads no tokens. FnetHead lists more heads. Tagging:
-/// linear(x) of each token. Making a causal language model is an Error, because the mixing sees the future.
+/// The model: an encoder and a head. FnetHead lists further heads.
+///
+/// - Masked language model: decoder(norm(act(transform(x)))). The decoder's weight is tied to the word embeddings, or
+///   its own.
+/// - Tasks with one output for each row: linear(pooler(x)) of the first token, or linear(x) of the last token or of the
+///   mean. If the model reads no tokens, it is linear(x) of the mean.
+/// - Tagging: linear(x) of each token.
+///
+/// A causal language model is an Error, because the mixing sees later tokens.
 class Fnet : public ModelOf<Fnet, FnetConfig> {
  public:
   /// See make_model, which makes one by name.
   Fnet(const ModelSpec& spec, const Init& init);
-  /// Its entry in the table of architectures.
+  /// The entry of this architecture in the table of architectures.
   static Architecture architecture();
 
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
@@ -269,8 +277,8 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
     visit(language_model_ ? "next_sentence" : "classifier", classes_);
   }
 
-  /// tokens (b, n) i64, with these types (b, n) i64 or those that follow from the config's separator. Returns the
-  /// outputs of every head.
+  /// tokens (b, n) i64, types (b, n) i64. Without types, they follow from the config's separator. Returns the outputs
+  /// of every head.
   FnetOutputs run(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr) const;
 
   /// The model without its head, for inspecting each layer.

@@ -1,7 +1,7 @@
 /// \file
-/// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences have the shape (b, n, d), like
-/// those of all layers, or (n, b, d) for the functions tokens_first. A gMLP mixes along the first of these axes fastest:
-/// models transpose once in front of all blocks, and once behind them.
+/// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences have the shape (b, n, d), as in all
+/// layers. In the functions named tokens_first they have the shape (n, b, d). A gMLP mixes fastest along the first of
+/// these axes, so models transpose once before all blocks, and once after them.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -16,13 +16,13 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Which tokens j a token i sees: all, those with j <= i, or those that a tensor of zeros and ones selects.
+/// Which tokens j a token i sees: all tokens, the tokens j <= i, or those that a tensor of zeros and ones selects.
 struct SpatialMask {
   /// All tokens.
   SpatialMask() = default;
-  /// The tokens where `mask` is 1. Its shape is (n, n, 1), or (1, n, 1) for the same mask for every i.
+  /// Only the tokens where `mask` is 1. Its shape is (n, n, 1), or (1, n, 1) for the same mask for every i.
   SpatialMask(Tensor mask) : tensor(std::move(mask)) {}
-  /// The tokens j <= i, at half the work of a tensor.
+  /// Only the tokens j <= i. This takes half the work of a tensor.
   static SpatialMask causal() {
     SpatialMask mask;
     mask.is_causal = true;
@@ -37,20 +37,21 @@ struct SpatialMask {
 Tensor causal_mask(std::int64_t n, DType dtype = DType::f32);
 
 /// Mixes the tokens of v = norm(z2) and gates the result with z1, both (n, b, d_z/2). A spatial gating unit does this
-/// over the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream replaces it with its own.
+/// over the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream has its own function instead.
 using SpatialMix = std::function<Tensor(const Tensor& z1, const Tensor& v)>;
 
-/// The spatial gating unit (section 2.2). z (b, n, d_z) has the halves z1, z2:
-/// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), W = weight[:n,:n].
+/// The spatial gating unit (section 2.2). z (b, n, d_z) has the halves z1 and z2:
+/// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), with W = weight[:n,:n].
 /// Threads may call it at once, each with its own Context, as long as no thread writes a parameter.
 class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
  public:
-  /// weight ~ U(-0.01, 0.01), bias ones: at first each token passes by itself. Throws an Error if d_z is odd.
+  /// Draws weight from U(-0.01, 0.01) and sets bias to ones, so at first tokens hardly mix. Throws an Error if d_z is
+  /// odd.
   SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
-  /// z (b, n, d_z): returns (b, n, d_z/2). Throws an Error if n > seq_len.
+  /// z (b, n, d_z) -> (b, n, d_z/2). Throws an Error if n > seq_len.
   Tensor operator()(const Tensor& z, const SpatialMask& mask = {}) const;
-  /// The same for z (n, b, d_z): returns (n, b, d_z/2), without transposing. If given, `mix` replaces weight, mask and
-  /// bias. Throws an Error also if both a mask and a mix are given.
+  /// The same for z (n, b, d_z) -> (n, b, d_z/2), without transposing. If `mix` is given, it replaces weight, mask and
+  /// bias. Throws an Error also if both a mask and `mix` are given.
   Tensor tokens_first(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -60,22 +61,22 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
     visit("bias", bias);
   }
 
-  LayerNorm norm;        ///< of z2
+  LayerNorm norm;        ///< normalizes z2
   Parameter weight;      ///< (seq_len, seq_len)
   Parameter bias;        ///< (seq_len)
-  std::int64_t seq_len;  ///< the longest sequence
+  std::int64_t seq_len;  ///< the maximum length of a sequence
 };
 
 /// One block (figure 1), x (b, n, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
 /// Threads may call it at once, like its parts.
 class GmlpBlock : public Layer<GmlpBlock> {
  public:
-  /// d_ffn is the number of channels after proj1, before the split into halves. Throws an Error if it is odd.
+  /// d_ffn is the number of channels after proj1, before the split into halves. Throws an Error if d_ffn is odd.
   GmlpBlock(std::int64_t d_model, std::int64_t d_ffn, std::int64_t seq_len, const Init& init, double dropout = 0);
-  /// x (b, n, d_model): returns the same shape. Dropout is on if `random` is given. The result of a block is stored as
-  /// (n, b, d_model), so that the next block transposes nothing.
+  /// x (b, n, d_model) -> the same shape. Dropout is active if `random` is given. The result is stored in the order (n,
+  /// b, d_model), so the next block needs no transposition.
   Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr) const;
-  /// The same for x (n, b, d_model). `mix` goes to the spatial gating unit.
+  /// The same for x (n, b, d_model). `mix` is passed to the spatial gating unit.
   Tensor tokens_first(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
                       const SpatialMix& mix = {}) const;
   /// For weft/layers.h.
@@ -87,24 +88,24 @@ class GmlpBlock : public Layer<GmlpBlock> {
     visit("proj2", proj2);
   }
 
-  LayerNorm norm;         ///< of x
+  LayerNorm norm;         ///< normalizes x
   Linear proj1;           ///< d_model -> d_ffn
   SpatialGatingUnit sgu;  ///< d_ffn -> d_ffn/2
   Linear proj2;           ///< d_ffn/2 -> d_model
-  Dropout dropout;        ///< before x is added
+  Dropout dropout;        ///< on the output of proj2, before x is added
 };
 
 /// The options of "gmlp", under their names in the config.
 struct GmlpConfig {
-  static constexpr const char* arch = "gmlp";  ///< of the architecture
+  static constexpr const char* arch = "gmlp";  ///< the name of the architecture
 
   std::int64_t d_model = 128;  ///< channels of a token
-  std::int64_t d_ffn = 0;      ///< even; 0: 8 d_model
-  std::int64_t layers = 4;     ///< blocks
-  std::int64_t seq_len = 64;   ///< the longest sequence
+  std::int64_t d_ffn = 0;      ///< channels between a block's two projections, even; 0: 8 d_model
+  std::int64_t layers = 4;     ///< number of blocks
+  std::int64_t seq_len = 64;   ///< the maximum length of a sequence
   bool tied = false;           ///< the head shares the embedding's weight, and has no bias
   bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
-  double dropout = 0;          ///< in each block
+  double dropout = 0;          ///< probability of dropout in each block
 
   /// For weft/config.h.
   template <class Self, class Visit>
@@ -122,16 +123,19 @@ struct GmlpConfig {
   }
 };
 
-/// The model: embedding · √d_model plus sinusoidal positions; blocks; a final LayerNorm; a linear head.
-/// Language models: the head gives (b, n, vocabulary). The blocks of a causal model have the causal mask, those of a
-/// masked model none. Tasks with one output for each row: no mask; the mean over the tokens that are not padding (0);
-/// the head gives (b, outputs). Tagging: no mask; the head gives (b, n, outputs).
-/// Frames (weft/input.h) take the place of the embedding, or are added to it.
+/// The model: embedding · √d_model plus sinusoidal positions; blocks; a final LayerNorm; a linear head. Frames
+/// (weft/input.h) replace the embedding, or are added to it.
+///
+/// - Language models: the head gives (b, n, vocabulary). The blocks of a causal model have the causal mask, those of a
+///   masked model have no mask.
+/// - Tasks with one output for each row: no mask, and the mean over the tokens that are not padding (0). The head gives
+///   (b, outputs).
+/// - Tagging: no mask. The head gives (b, n, outputs).
 class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
  public:
   /// See make_model, which makes one by name.
   Gmlp(const ModelSpec& spec, const Init& init);
-  /// Its entry in the table of architectures.
+  /// The entry of this architecture in the table of architectures.
   static Architecture architecture();
 
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
@@ -147,12 +151,12 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
     visit("norm", norm_);
     visit("head", head_);
   }
-  /// Keeps norm(z2) of every token of its window, for each layer. A full window (seq_len tokens) slides by half: the
-  /// newer half is read again from position 0, in one forward pass.
+  /// For each layer, the stream keeps norm(z2) of every token in its window. A full window (seq_len tokens) moves by
+  /// half its length: one forward pass reads the newer half again from position 0.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
-  /// In order, for inspecting what each has learned: blocks()[0].sgu.weight.
+  /// The blocks in order, for inspecting what each has learned: blocks()[0].sgu.weight.
   const std::vector<GmlpBlock>& blocks() const noexcept { return blocks_; }
 
  private:

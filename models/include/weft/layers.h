@@ -1,5 +1,5 @@
 /// \file
-/// Layers: parameters with the operation that uses them. Every layer and model has
+/// Layers: parameters and the operation that uses them. Every layer and every model has
 /// - `Tensor operator()(x) const`, the forward pass,
 /// - its parameters and parts listed once, named as in PyTorch's state_dict, in
 ///   `template <class Visit> void fields(Visit visit) const { visit("norm", norm); visit("proj", proj); … }`,
@@ -23,31 +23,31 @@ class [[gnu::visibility("hidden")]] KeptWeight;
 class [[gnu::visibility("hidden")]] SinusoidalPositions;
 }  // namespace detail
 
-/// Limits how many parameters a model may still make.
+/// Limits the number of parameters that a model may still make.
 struct ParameterBudget {
   std::int64_t parameters = 0;  ///< number of tensors
   std::int64_t elements = 0;    ///< number of elements of all of them together
 };
 
-/// How parameters are made: their dtype, and random numbers that depend on the seed and the place in the model. Every
-/// parameter comes from here. A parameter beyond the budget is an Error, because a config can require more memory than
-/// there is. A budget belongs to one thread.
+/// How parameters are made: their dtype, and random values that depend on the seed and on the place in the model. Every
+/// parameter of a model comes from here. A parameter beyond the budget is an Error, because a config can ask for more
+/// memory than there is. Only one thread may use a budget.
 struct Init {
-  Random random{0};                   ///< for this place in the model
+  Random random{0};                   ///< the generator for this place in the model
   DType dtype = DType::f32;           ///< f32 or f64
   ParameterBudget* budget = nullptr;  ///< null: no limit
-  /// Parameters have only a shape: all elements are the same single 0. This is for inspecting a model, not for running
-  /// it, and for load_checkpoint, which then gives each parameter its value. Assigning to such a parameter has no
-  /// effect, and writing its elements is an Error.
+  /// Parameters have only a shape: all elements are one shared 0. This is for inspecting a model without running it,
+  /// and for load_checkpoint, which then gives each parameter its value. Assigning to such a parameter has no effect,
+  /// and writing its elements is an Error.
   bool shapes_only = false;
 
-  /// The Init for the k-th part of this place.
+  /// Returns the Init for the k-th part of this place.
   Init child(std::uint64_t k) const { return {random.split(k), dtype, budget, shapes_only}; }
-  /// Uniform values in [low, high).
+  /// Makes a parameter with uniform values in [low, high).
   Parameter uniform(const Shape& shape, double low, double high) const;
-  /// Normal values of mean 0.
+  /// Makes a parameter with normal values of mean 0.
   Parameter normal(const Shape& shape, double deviation) const;
-  /// All elements are `value`.
+  /// Makes a parameter whose elements are all `value`.
   Parameter full(const Shape& shape, double value) const;
 
  private:
@@ -55,23 +55,23 @@ struct Init {
   Parameter make(const Shape& shape, Draw draw) const;
 };
 
-/// Collects the parameters that a list of fields names. It skips undefined parameters and absent optional parts.
+/// Collects the parameters in a list of fields. It skips undefined parameters and optional parts that are absent.
 class ParameterCollector {
  public:
-  /// Appends to `out`; each name begins with `prefix`.
+  /// Appends the parameters to `out`. Each name begins with `prefix`.
   ParameterCollector(std::string prefix, NamedParameters& out) : prefix_(std::move(prefix)), out_(out) {}
 
-  /// The layer's own parameter.
+  /// Adds one of the layer's own parameters.
   void operator()(const std::string& name, const Parameter& parameter) const {
     if (parameter.defined()) out_.emplace_back(prefix_ + name, parameter);
   }
-  /// A part, which has fields() or its own collect(): "name.…". With an empty name, its parameters appear as the
+  /// Adds a part that has fields() or its own collect(), as "name.…". With an empty name, its parameters look like the
   /// layer's own.
   template <class Part>
   void operator()(const std::string& name, const Part& part) const {
     collect(part, name.empty() ? prefix_ : prefix_ + name + ".", 0);
   }
-  /// A part that may be absent.
+  /// Adds a part that may be absent.
   template <class Part>
   void operator()(const std::string& name, const std::optional<Part>& part) const {
     if (part) (*this)(name, *part);
@@ -97,7 +97,7 @@ class ParameterCollector {
   }
 };
 
-/// Base class for layers that list their parts in fields(): `class Block : public Layer<Block>`.
+/// The base class for layers that list their parts in fields(): `class Block : public Layer<Block>`.
 template <class Self>
 class Layer {
  public:
@@ -107,7 +107,7 @@ class Layer {
   }
 };
 
-/// The parameters of a single layer.
+/// Returns the parameters of a single layer.
 template <class Part>
 NamedParameters parameters_of(const Part& layer) {
   NamedParameters all;
@@ -116,21 +116,24 @@ NamedParameters parameters_of(const Part& layer) {
 }
 
 /// y = x Wᵀ + b.
-/// Where no tape records, the weight stays packed between calls with more than a few rows. This takes the weight's
-/// memory a second time; a recorded call gives that back. If the model was loaded for inference and the weight lies in
-/// a mapped file, the second such call packs it, or the ninth call with few rows. The weight's own memory is then given
-/// back, and all calls read the packed weight.
-/// For a bf16 x the packed weight is bf16, half as large. The first call that isn't recorded makes it, however few rows
-/// it has, because otherwise each call would round the weight.
-/// The first call packs a quantized weight (weft/quantize.h). An i8 weight is packed for quantized_linear, whatever the
-/// precision.
-/// Copies share parameters and the packed weight. Several threads may call it at once, each with its own Context, as
-/// long as no thread writes a parameter; a lock protects the packed weight.
+///
+/// When no tape records, the layer keeps a packed copy of the weight between calls with more than a few rows. This
+/// takes the memory of the weight a second time; a recorded call releases it. If the model was loaded for inference and
+/// the weight is in a mapped file, the layer packs the weight in the second such call, or in the ninth call with few
+/// rows. It then releases the memory of the original weight, and all calls read the packed one.
+///
+/// For a bf16 x, the packed weight is bf16, half as large. The first call that isn't recorded makes it, even with few
+/// rows, because otherwise each call would round the weight. The first call packs a quantized weight (weft/quantize.h).
+/// An i8 weight is packed for quantized_linear, whatever the precision.
+///
+/// Copies share the parameters and the packed weight. Several threads may call it at once, each with its own Context,
+/// as long as no thread writes a parameter. A lock protects the packed weight.
 class Linear : public Layer<Linear> {
  public:
-  /// weight (out, in) and bias (out) ~ U(-1/√in, 1/√in), as in PyTorch's Linear. Throws an Error if a size is below 1.
+  /// Draws weight (out, in) and bias (out) from U(-1/√in, 1/√in), as in PyTorch's Linear. Throws an Error if a size is
+  /// below 1.
   Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias = true);
-  /// x (…, in): returns (…, out), after the epilogue.
+  /// x (…, in) -> (…, out), after the epilogue.
   Tensor operator()(const Tensor& x, const Epilogue& epilogue = {}) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -146,13 +149,13 @@ class Linear : public Layer<Linear> {
   std::shared_ptr<detail::KeptWeight> kept_;
 };
 
-/// Over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
+/// Normalizes over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
 /// Threads may call it at once, like Linear.
 class LayerNorm : public Layer<LayerNorm> {
  public:
-  /// weight ones, bias zeros.
+  /// The weight starts with ones, the bias with zeros.
   LayerNorm(std::int64_t d, const Init& init, double eps = 1e-5);
-  /// x (…, d): returns (…, d). If `residual` is defined, x + residual is normalized.
+  /// x (…, d) -> (…, d). If `residual` is defined, the layer normalizes x + residual.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -166,26 +169,26 @@ class LayerNorm : public Layer<LayerNorm> {
   double eps;        ///< added to the variance
 };
 
-/// x / (‖x‖₂/√d + eps) over the last axis (d), no parameters (Qin et al. 2023, arXiv 2307.14995).
+/// x / (‖x‖₂/√d + eps) over the last axis (d), without parameters (Qin et al. 2023, arXiv 2307.14995).
 class SimpleRmsNorm {
  public:
   /// `epsilon` is eps.
   explicit SimpleRmsNorm(double epsilon = 1e-8) : eps(epsilon) {}
-  /// x (…, d): (…, d).
+  /// x (…, d) -> (…, d).
   Tensor operator()(const Tensor& x) const { return rms_norm(x, {}, eps); }
 
-  double eps;  ///< added to the norm
+  double eps;  ///< added to the root mean square
 };
 
-/// Rows of a matrix by index. Threads may call it at once, like Linear.
+/// Looks up rows of a matrix by index. Threads may call it at once, like Linear.
 class Embedding : public Layer<Embedding> {
  public:
   Embedding() = default;  ///< no table, for a model without a vocabulary; calling it is an Error
-  /// weight (count, d) ~ N(0, deviation²).
+  /// Draws weight (count, d) from N(0, deviation²).
   Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation = 1);
-  /// indices (…) i64: returns (…, d), in f32 for a quantized table. Throws an Error for an index outside 0 … count-1.
+  /// indices (…) i64 -> (…, d), in f32 for a quantized table. Throws an Error for an index outside 0 … count-1.
   Tensor operator()(const Tensor& indices) const;
-  /// x (…, d): x Eᵀ + b, (…, count), the head of a model that ties its output to its embedding; bias (count) or
+  /// The head of a model that ties its output to its embedding: x (…, d) -> x Eᵀ + b, (…, count). bias is (count) or
   /// undefined.
   Tensor logits(const Tensor& x, const Tensor& bias = {}) const;
   /// For weft/layers.h.
@@ -200,22 +203,22 @@ class Embedding : public Layer<Embedding> {
   std::shared_ptr<detail::KeptWeight> kept_;
 };
 
-/// Drops elements with probability p if a generator is given; each call of a forward pass takes a child of it. Without
-/// one (inference) it is the identity.
+/// Drops elements with probability p if the call gets a generator. Each call of a forward pass takes a child of the
+/// generator. Without a generator (inference), it is the identity.
 class Dropout {
  public:
   /// `probability` is p.
   explicit Dropout(double probability = 0) : p(probability) {}
-  /// x of any shape; the elements that stay are scaled by 1/(1-p).
+  /// Takes x of any shape. The elements that stay are scaled by 1/(1-p).
   Tensor operator()(const Tensor& x, const Random* random) const;
 
   double p;  ///< 0 <= p < 1
 };
 
-/// The parameter as an operand: its tensor, or an undefined tensor.
+/// Converts a parameter to an operand: its tensor, or an undefined tensor.
 inline Tensor optional(const Parameter& p) { return p.defined() ? Tensor(p) : Tensor(); }
 
-/// The number of elements of all parameters; a parameter that occurs twice counts once.
+/// Returns the number of elements of all parameters. A parameter that occurs twice counts once.
 std::int64_t parameter_count(const NamedParameters& parameters);
 
 }  // namespace weft

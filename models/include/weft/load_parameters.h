@@ -1,5 +1,5 @@
 /// \file
-/// load_parameters: reads a file's tensors into a model's parameters, also from other programs that use other names.
+/// load_parameters: copies the tensors of a file into a model's parameters. The file may use other names for them.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,46 +14,47 @@ namespace weft {
 
 /// How a tensor of a file is used.
 struct TensorRole {
-  TensorRole() = default;  ///< it is left out on purpose
-  /// It is the value of the parameter with that name, unchanged or as `how` transforms it.
+  TensorRole() = default;  ///< the tensor is left out on purpose
+  /// The tensor is the value of the parameter with that name, either unchanged or as `how` transforms it.
   TensorRole(std::string name, std::function<Tensor(const Tensor&)> how = {})  // NOLINT: implicit on purpose
       : parameter(std::move(name)), arrange(std::move(how)) {}
 
-  std::string parameter = {};  ///< name in the model; empty: left out
-  /// Computes the parameter's value from the tensor, such as [](const Tensor& t) { return transpose(t, 0, 1); }. Null:
-  /// the tensor itself.
+  std::string parameter = {};  ///< name of the parameter in the model; empty: the tensor is left out
+  /// Computes the parameter's value from the tensor, for example [](const Tensor& t) { return transpose(t, 0, 1); }. If
+  /// null, the value is the tensor itself.
   std::function<Tensor(const Tensor&)> arrange = {};
 };
 
-/// The role of each tensor, by its name in the file. Null: each tensor belongs to the parameter with its name. Several
-/// tensors may belong to one parameter, for example if a file holds a tied one twice; their values must then be equal.
+/// Returns the role of each tensor, given its name in the file. If null, each tensor belongs to the parameter with the
+/// same name. Several tensors may belong to one parameter, for example if a file holds a tied one twice. Their values
+/// must then be equal.
 using Rename = std::function<TensorRole(const std::string& tensor)>;
 
-/// Which names were found, and which were not.
+/// Which names load_parameters found, and which it did not.
 struct LoadReport {
-  std::string file = {};                    ///< its path
+  std::string file = {};                    ///< path of the file
   std::vector<std::string> loaded = {};     ///< parameters that got their value
   std::vector<std::string> missing = {};    ///< parameters without a tensor, which are unchanged
   std::vector<std::string> unused = {};     ///< tensors that belong to no parameter
-  std::vector<std::string> left_out = {};   ///< tensors that Rename left out
+  std::vector<std::string> left_out = {};   ///< tensors that Rename left out on purpose
   std::vector<std::string> misshapen = {};  ///< "NAME is (2, 3), but the config requires (3, 2)", and other mismatches
 
   /// Whether every parameter has its tensor, and every tensor that isn't left out has its parameter.
   bool complete() const noexcept { return missing.empty() && unused.empty() && misshapen.empty(); }
-  /// The problems, by name; empty if it is complete().
+  /// The problems, with names, as a text; empty if complete().
   std::string text() const;
 };
 
 /// Options of load_parameters.
 struct LoadParametersOptions {
-  Purpose purpose = Purpose::training;  ///< inference: values stay in the file where type and alignment allow
-  bool partial = false;                 ///< load what fits, even if other tensors are missing or unused: see the report
+  Purpose purpose = Purpose::training;  ///< inference: values stay in the file if dtype and alignment allow it
+  bool partial = false;                 ///< load what fits, even if other tensors are missing or unused; see the report
 };
 
-/// Gives the parameters of `model` (which may have been made with Init::shapes_only) the values in the file, converted
-/// to the parameters' dtype. Unless the report is complete(), it throws an Error that lists everything missing, unused
-/// or misshapen, and writes nothing. With `partial` it throws no such Error, and writes only what fits. A parameter
-/// that isn't writable() is always an Error. No other thread may use the model meanwhile.
+/// Sets the parameters of `model` (which may have been made with Init::shapes_only) to the values in the file,
+/// converted to the parameters' dtype. Unless the report is complete(), it throws an Error that lists everything
+/// missing, unused or misshapen, and writes nothing. With `partial` it does not throw this Error, and writes only what
+/// fits. A parameter that isn't writable() is always an Error. No other thread may use the model meanwhile.
 LoadReport load_parameters(const Model& model, const SafetensorsFile& file, const Rename& rename = {},
                            const LoadParametersOptions& options = {});
 /// The same for any parameters, for example those of a layer's collect().

@@ -1,5 +1,5 @@
 /// \file
-/// Objectives: what a task minimizes and what it measures. A host program may write its own.
+/// Objectives: the loss that a task minimizes and the metrics that it measures. A host program may define its own.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,26 +12,26 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The mean binary_cross_entropy_with_logits(). mse_loss() and huber_loss() are in weft/rows.h, too.
+/// The mean of binary_cross_entropy_with_logits(). mse_loss() and huber_loss() are in weft/rows.h, too.
 inline Tensor binary_cross_entropy(const Tensor& logits, const Tensor& target) {
   return binary_cross_entropy_with_logits(logits, target);
 }
-/// The weighted mean of w_t · (1 - p_t)^gamma · -log p_t over the targets t that are not -100, where p is
+/// Returns the weighted mean of w_t · (1 - p_t)^gamma · -log p_t over all targets t except -100, where p is
 /// softmax(logits) (Lin et al. 2017, Focal Loss for Dense Object Detection, arXiv 1708.02002, section 3.2). logits (…,
-/// c), target (…) i64, weights (c) or empty for ones. As in PyTorch's cross_entropy, the sum is divided by the sum of
-/// the weights w_t.
+/// c), target (…) i64, weights (c), or empty if all are 1. As in PyTorch's cross_entropy, the sum is divided by the sum
+/// of the weights w_t.
 Tensor focal_loss(const Tensor& logits, const Tensor& target, const std::vector<double>& weights, double gamma);
 
-/// The loss and the metrics of a task. Several threads may call its functions at once.
+/// The loss and the metrics of a task. Several threads may call the functions at once.
 class Objective {
  public:
   virtual ~Objective() = default;
-  /// The mean over everything that the batch predicts, of rank 0, differentiable.
+  /// Returns the mean loss over everything that the batch predicts. The result is differentiable and has rank 0.
   virtual Tensor loss(const Tensor& output, const Batch& batch) const = 0;
-  /// Measures other metrics; null if there are none.
+  /// Returns a meter for other metrics; null if there are none.
   virtual std::unique_ptr<Meter> meter() const { return nullptr; }
-  /// The shape and dtype of a row's target: empty shape and i64 for a class, …. -1 stands for the row's length. Data
-  /// checks each row with it.
+  /// The shape and dtype of a row's target. For a class, the shape is empty and the dtype is i64. A size of -1 stands
+  /// for the row's length. RowData checks each row against them.
   virtual Shape target_shape() const = 0;
   virtual DType target_dtype() const { return DType::f32; }  ///< see target_shape()
   /// The number of classes of an i64 target; 0 if any number is allowed.
@@ -40,21 +40,21 @@ class Objective {
 
 /// Options of weft's own objectives.
 struct ObjectiveOptions {
-  /// Classifier, tagging: one for each class, above 0; empty: all 1. The sum of the weighted terms is divided by the
-  /// number of targets, so that a batch may be computed in parts.
+  /// Classifier, tagging: one weight for each class, above 0; empty: all 1. The sum of the weighted terms is divided by
+  /// the number of targets, so that a batch can be computed in parts.
   std::vector<double> class_weights;
   double focal_gamma = 0;  ///< classifier, tagging: see focal_loss()
   double huber_delta = 0;  ///< regression, forecast: see huber_loss(); 0: the mean squared error
 };
 
-/// The objective of one of weft's tasks on rows, for the named outputs:
+/// Makes weft's own objective for a task on rows and the names of its outputs. The loss and the metrics are:
 /// - classifier: cross entropy; accuracy and macro F1
-/// - regression, forecast: mean squared error; MAE and R², the mean over the outputs
+/// - regression, forecast: mean squared error; MAE and R², averaged over the outputs
 /// - multilabel: binary cross entropy; micro F1, macro F1 and mean average precision
-/// - tagging: cross entropy of each token; accuracy and macro F1 of tokens; and span F1, as conlleval's, if the labels
-///   are O, B-NAME and I-NAME
+/// - tagging: cross entropy of each token; accuracy and macro F1 of tokens. If the labels are O, B-NAME and I-NAME,
+///   also span F1 as in conlleval
 ///
-/// Throws an Error for another task, without outputs, or for an option that does not fit.
+/// Throws an Error for another task, if there are no outputs, or if an option does not fit the task.
 std::shared_ptr<const Objective> make_objective(Task task, const std::vector<std::string>& outputs,
                                                 const ObjectiveOptions& options = {});
 

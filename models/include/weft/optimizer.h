@@ -15,21 +15,22 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Parameters with a learning rate or a weight decay of their own.
+/// A group of parameters with its own learning rate or weight decay.
 struct ParameterGroup {
-  std::string name;  ///< of a parameter, or of a layer: "blocks.1" has all that "blocks.1." begins
-  double rate = 1;   ///< a factor for the learning rate; 0: the parameters don't change
-  std::optional<double> weight_decay = {};  ///< of the group's matrices; none: like all others
+  std::string name;  ///< a parameter, or a layer: "blocks.1" has every parameter that begins with "blocks.1."
+  double rate = 1;   ///< multiplies the learning rate; 0: the parameters don't change
+  std::optional<double> weight_decay = {};  ///< for the group's matrices; none: OptimizerOptions::weight_decay
 };
 
-/// An optimizer by name, with the options that differ from their defaults:
+/// The name of an optimizer and those of its options that differ from their defaults:
 /// `options.optimizer = {"sgd", {{"momentum", 0.95}}};`
 struct OptimizerOptions {
-  std::string name = "adamw";               ///< one of optimizers()
-  std::map<std::string, double> own = {};   ///< this optimizer's own options, see OptimizerInfo
-  std::optional<double> weight_decay = {};  ///< of matrices (parameters of rank 2 or more); none: its default
-  double clip = 1;                          ///< the maximum norm of the gradient; 0: no limit
-  /// Groups of parameters. A parameter belongs to the first group that has it, if there is one.
+  std::string name = "adamw";              ///< one of optimizers()
+  std::map<std::string, double> own = {};  ///< options that only this optimizer has, see OptimizerInfo
+  /// For matrices (parameters of rank 2 or more); none: the optimizer's default.
+  std::optional<double> weight_decay = {};
+  double clip = 1;  ///< the maximum norm of the gradient; 0: no limit
+  /// Groups of parameters. A parameter belongs to the first group that contains it, or to no group.
   std::vector<ParameterGroup> groups = {};
 };
 
@@ -39,58 +40,59 @@ struct OptimizerInfo {
   struct Option {
     std::string name;                                      ///< its key in OptimizerOptions::own
     double usual = 0;                                      ///< its default
-    double lowest = 0;                                     ///< the minimum: lowest <= value < end
-    double end = std::numeric_limits<double>::infinity();  ///< infinite: any finite value
+    double lowest = 0;                                     ///< the minimum of the range lowest <= value < end
+    double end = std::numeric_limits<double>::infinity();  ///< the end of the range; if infinite, any finite value
     std::string meaning = {};                              ///< a one-line description
   };
-  std::string name;              ///< what OptimizerOptions::name takes
-  std::vector<Option> own = {};  ///< its options besides weight decay and clip
-  double weight_decay = 0;       ///< the default
-  double rate = 1;               ///< the default learning rate, as a multiple of AdamW's
+  std::string name;              ///< the name that OptimizerOptions::name takes
+  std::vector<Option> own = {};  ///< its options, besides weight decay and clip
+  double weight_decay = 0;       ///< its default weight decay
+  double rate = 1;               ///< its default learning rate, as a multiple of AdamW's
 };
 
-/// The parameters of a group, flat: matrices first, then vectors, each beginning at a multiple of 64 bytes, with zeros
-/// between them.
+/// The parameters of a group in flat buffers: first the matrices, then the vectors. Each parameter begins at a multiple
+/// of 64 bytes, with zeros in the gaps.
 struct ParameterRange {
   Tensor values;                                  ///< (n), f32 or f64
   Tensor gradients;                               ///< (n), of the same dtype
-  std::vector<Tensor> states = {};                ///< (n) each, zero before the first step
-  std::vector<ParameterSet::Entry> entries = {};  ///< the parameters, with offsets in this range
+  std::vector<Tensor> states = {};                ///< buffers (n), zero before the first step
+  std::vector<ParameterSet::Entry> entries = {};  ///< the parameters, with their offsets in this range
 };
 
-/// An optimizer, as programs add them.
+/// A custom optimizer.
 struct OptimizerKind : OptimizerInfo {
-  std::size_t states = 0;  ///< the number of state tensors like the parameters
-  /// Changes the values and states of a range in place, without replacing a tensor. `step` has the options in the order
-  /// of `own`. Called once for each group and step. If it throws for a group after the first one, the step is half done.
+  std::size_t states = 0;  ///< the number of state buffers, each of the size of the parameters
+  /// Changes the values and states of a range in place, without replacing a tensor. The options in `step` have the
+  /// order of `own`. The Optimizer calls this once per group in each step. If it throws for a group after the first
+  /// one, only some groups have been updated.
   std::function<void(ParameterRange& range, const UpdateStep& step)> update = {};
 };
 
-/// Adds an optimizer to weft's own, for the rest of the process. Throws an Error and adds nothing if its name is taken,
-/// if it has no name or no update, or for an option whose default is out of its range or whose name is taken by a setting
-/// of runs. Any thread may call it at any time.
+/// Adds an optimizer to weft's own, for the rest of the process. Throws an Error and adds nothing in these cases: its
+/// name is taken; it has no name or no update; the default of an option is out of range; the name of an option is also
+/// a setting of runs. Any thread may call it at any time.
 void register_optimizer(OptimizerKind kind);
 
-/// All optimizers, with their options and defaults, as `weft train --help` prints them.
+/// Returns all optimizers, with their options and defaults, as `weft train --help` prints them.
 std::vector<OptimizerInfo> optimizers();
 
-/// Updates a model's parameters. In the flat buffers, the parameters of a group stand together, the matrices first, so
-/// that each group is one pass over one range. Not thread-safe.
+/// Updates a model's parameters. The parameters of a group are adjacent in the flat buffers, with the matrices first,
+/// so each group is updated in one pass over one range. Not thread-safe.
 class Optimizer {
  public:
-  /// For an unknown optimizer or option, a value out of its range, or a group without parameters, it throws an Error and
-  /// changes nothing.
+  /// Throws an Error and changes nothing if the optimizer or an option is unknown, if a value is out of its range, or
+  /// if a group has no parameters.
   Optimizer(const NamedParameters& parameters, const OptimizerOptions& options);
 
-  /// Values, gradients and states in flat buffers. Call zero_gradients(), let Tape::backward() add to the gradients,
-  /// then call step().
+  /// The values, gradients and states in flat buffers. Call zero_gradients(), let Tape::backward() add to the
+  /// gradients, then call step().
   ParameterSet& parameters() noexcept { return set_; }
-  /// One update from the gradients in parameters(); steps count from 1. Returns the gradient's norm before clipping. If
-  /// the norm is not finite or memory runs out, it throws an Error and changes nothing.
+  /// Makes one update with the gradients in parameters(). Steps count from 1. Returns the norm of the gradient before
+  /// clipping. If this norm is not finite or memory runs out, it throws an Error and changes nothing.
   double step(std::int64_t step, double learning_rate);
-  std::size_t states() const noexcept;  ///< number of buffers that it keeps, each as large as the parameters
-  /// The name and every option, as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}. If there
-  /// are groups, they follow: "groups":[{"name":"embedding","rate":0.1,"weight-decay":0}].
+  std::size_t states() const noexcept;  ///< number of state buffers, each as large as all parameters
+  /// The name and every option as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}. Groups,
+  /// if any, follow: "groups":[{"name":"embedding","rate":0.1,"weight-decay":0}].
   std::string description() const;
 
  private:

@@ -1,5 +1,5 @@
 /// \file
-/// PairData: pairs of texts, whose vectors a model learns to bring together; and the loss that does it.
+/// PairData: pairs of texts that belong together, and the loss with which a model learns to give them similar vectors.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,25 +12,25 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// x (…, d) with rows of the Euclidean norm 1: x / √(Σ x² + 1e-12). In f32 if x is bf16.
+/// Scales the rows of x (…, d) to the Euclidean norm 1: x / √(Σ x² + 1e-12). The result is f32 if x is bf16.
 Tensor normalized(const Tensor& x);
 
-/// The contrastive loss of vectors (2b, d), of which row i and row b + i belong together: with s_ij = u_i · v_j /
-/// temperature for normalized rows u = 0 … b-1 and v = b … 2b-1, the mean of the cross entropies of softmax(s) and of
-/// softmax(sᵀ) with the diagonal (van den Oord et al. 2018, arXiv 1807.03748; Radford et al. 2021, arXiv 2103.00020,
-/// figure 3). The other pairs of a batch are the negative examples. With the tokens (2b, n) i64 of all rows, s_ij is left
-/// out of both softmaxes for i != j if u_i and u_j, or v_i and v_j, have the same tokens: these pairs belong together,
-/// too. Throws an Error for other shapes, or unless temperature > 0.
+/// The contrastive loss of vectors (2b, d), of which rows i and b + i belong together (van den Oord et al. 2018, arXiv
+/// 1807.03748; Radford et al. 2021, arXiv 2103.00020, figure 3). Let u be the normalized rows 0 … b-1, v the normalized
+/// rows b … 2b-1, and s_ij = u_i · v_j / temperature. The loss is the mean of the cross entropies of softmax(s) and of
+/// softmax(sᵀ), whose targets are the diagonal. The other pairs of a batch serve as negative examples. If the tokens
+/// (2b, n) i64 of all rows are given, both softmaxes omit s_ij for i != j if u_i and u_j, or v_i and v_j, have the same
+/// tokens, because these pairs belong together, too. Throws an Error for other shapes, or unless temperature > 0.
 Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05, const Tensor& tokens = {});
 
-/// Pairs of texts for Task::retrieval: the text of a row and its label, which is a text, too. A batch has 2b rows, all
-/// padded to the longest sequence: first the texts, then the labels. Metrics: recall@1 and recall@10, the share of the
-/// validation texts whose label is among the nearest labels of all validation rows.
+/// Pairs of texts for Task::retrieval: a row's text and its label, which is also a text. A batch has 2b rows: first the
+/// texts, then the labels, all padded to the maximum length. The metrics are recall@1 and recall@10: the fraction of
+/// validation texts whose label is among the 1 or 10 nearest labels of all validation rows.
 class PairData : public Data {
  public:
-  /// Throws an Error if the tokenizer has no symbol for padding or none for the beginning of a sequence, if there is no
-  /// validation row, for a length below 2, or if there are training rows without negative examples: in batches of one
-  /// pair, or if all of them have the same text or the same label.
+  /// Throws an Error if the tokenizer has no symbol for padding or for the beginning of a sequence, if the validation
+  /// set has no row, or if length < 2. It also throws an Error if training rows have no negative examples: in batches
+  /// of one pair, or if all of them have the same text or the same label.
   PairData(const LabelledTexts& training, const LabelledTexts& validation, std::shared_ptr<const Tokenizer> tokenizer,
            std::int64_t length, std::int64_t batch);
 

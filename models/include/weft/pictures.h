@@ -1,5 +1,5 @@
 /// \file
-/// Labeled pictures as data for training: LabelledTexts whose rows hold pixels.
+/// Labeled pictures as training data: LabelledTexts whose rows hold pixels.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,37 +21,42 @@ struct Picture {
 
 /// Reads files of one format, such as PNG.
 struct PictureDecoder {
-  std::string name;   ///< of the format, for people
-  std::string magic;  ///< the first bytes of each such file
-  /// The picture in a file's bytes. Throws an Error that says what is wrong with them. Threads may call it at once.
+  std::string name;   ///< name of the format, for people to read
+  std::string magic;  ///< the bytes with which each such file begins
+  /// Decodes the picture in a file's bytes. Throws an Error that says what is wrong with the bytes. Several threads may
+  /// call it at once.
   std::function<Picture(std::string_view bytes)> decode;
 };
 
-/// Lets read_labelled and TextRows read such files: for training, one folder of pictures for each label. weft itself
-/// decodes none, so that it needs no further library. Its command has decoders for PNG and JPEG. Throws an Error if the
-/// decoder has an empty part, or if there is one of that name. Any thread may call it at any time.
+/// Enables read_labelled and TextRows to read such files. For training, they read one folder of pictures for each
+/// label. The library itself has no decoders, so that it depends on no further library. The `weft` command has decoders
+/// for PNG and JPEG. Throws an Error if a member of the decoder is empty, or if its name is taken. Any thread may call
+/// it at any time.
 void register_picture_decoder(PictureDecoder decoder);
 
-/// What a model of these pictures reads: their size, patches of `patch` pixels, and the mean and the deviation of each
-/// channel over all pictures. Throws an Error if there are no pictures, or if the patch doesn't divide their sides.
+/// Returns the description of what a model of these pictures reads: their size, patches of `patch` pixels on each side,
+/// and the mean and the standard deviation of each channel over all pictures. Throws an Error if there are no pictures,
+/// or if the patch doesn't divide their height and width.
 InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch);
 
-/// The side of patches for pictures of this size: the smallest that divides them into at most 64 patches; 1 if there is
-/// none that is smaller than the picture.
+/// Returns the default side of patches for pictures of this size: the smallest one that divides them into at most 64
+/// patches. Returns 1 if no side below the picture's height and width does.
 std::int64_t usual_patch(const PictureSize& size) noexcept;
 
-/// Random changes of training pictures, drawn anew each time a picture is used.
+/// Random changes of training pictures, drawn again each time a picture is used.
 struct Augmentation {
-  bool flips = false;      ///< half of the pictures are mirrored, left to right
-  std::int64_t shift = 0;  ///< each is moved by up to this number of pixels along each axis; 0 fills what is uncovered
+  bool flips = false;  ///< mirrors half of the pictures, left to right
+  /// The maximum shift along each axis, in pixels, of every picture. Uncovered pixels become 0.
+  std::int64_t shift = 0;
 };
 
-/// The tensor of one picture, (height, width, channels) f32 from 0 to 255. A gray picture is read as colored if there
-/// are 3 channels. Throws an Error unless `pixels` has as many bytes as one of these pictures.
+/// Converts a picture to a tensor (height, width, channels) f32, from 0 to 255. If the input has 3 channels, a gray
+/// picture is read as a color picture. Throws an Error unless `pixels` has as many bytes as such a picture.
 Tensor picture_tensor(const std::string& pixels, const InputSpec& input);
 
-/// Data for a classifier of pictures, which `input` describes. Gray pictures are read as colored if the input is.
-/// Throws an Error if one of the sets has pictures of another size or other labels.
+/// Makes the data for a classifier of pictures, which `input` describes. Gray pictures are read as color pictures if
+/// the input has color. Throws an Error if the training or validation set has pictures of another size, or if their
+/// labels differ.
 std::unique_ptr<RowData> picture_data(LabelledTexts training, LabelledTexts validation, const InputSpec& input,
                                       std::int64_t batch, const Augmentation& augmentation = {});
 

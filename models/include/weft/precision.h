@@ -1,11 +1,11 @@
 /// \file
-/// Precision: the number format that a model computes in. Parameters, their gradients, the optimizer's state and
-/// checkpoints are always f32. A model that was trained in one precision can therefore be loaded, run and trained
-/// further in the other.
+/// Precision: the number format in which a model computes. Parameters, their gradients, the optimizer's state and
+/// checkpoints are always f32. So a model that was trained in one precision can be loaded, run and trained further in
+/// the other.
 ///
-/// bf16 has f32's exponent of 8 bits, and 8 bits of precision. Gradients that f32 can hold don't vanish in bf16, so the
-/// loss needs no scaling, unlike in f16. A loss times 2^k gives gradients times 2^k, bit by bit, as long as none is
-/// denormal.
+/// bf16 has the 8 exponent bits of f32, but a precision of only 8 bits. Gradients that f32 can represent don't vanish
+/// in bf16, so, unlike in f16, the loss needs no scaling. If the loss is multiplied by 2^k, the gradients are
+/// multiplied by 2^k exactly, as long as none is denormal.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,21 +15,21 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The number format that a model computes in.
+/// The number format in which a model computes.
 enum class Precision {
   f32,  ///< everything has the dtype of the parameters
-  /// Mixed precision. Activations and their gradients are bf16. Products round the weights to bf16 and add in f32.
-  /// These stay f32: parameters and their gradients, the optimizer, statistics of norms, the loss, Fourier and Toeplitz
-  /// products, and TNN's coefficients.
+  /// Mixed precision. Activations and their gradients are bf16. Matrix products round the weights to bf16 and sum in
+  /// f32. The following stay f32: parameters and their gradients, the optimizer's state, statistics of norms, the loss,
+  /// Fourier and Toeplitz products, and TNN's coefficients.
   bf16,
 };
 
 const char* precision_name(Precision precision) noexcept;  ///< "f32" or "bf16"
-Precision precision_from_name(const std::string& name);    ///< throws an Error if there is none
+Precision precision_from_name(const std::string& name);    ///< throws an Error for an unknown name
 std::vector<std::string> precisions();                     ///< their names
 
-/// The activations for a layer, given x from its parameters: x itself in f32, x rounded in bf16. The gradient has x's
-/// dtype.
+/// Returns the activations that a layer receives, given x computed from its parameters: x itself in f32, x rounded to
+/// bf16 in bf16. The gradient has the dtype of x.
 Tensor in_precision(const Tensor& x, Precision precision);
 
 }  // namespace weft

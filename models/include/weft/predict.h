@@ -1,5 +1,5 @@
 /// \file
-/// Predictor: a trained model that predicts numbers, several labels, or tags for texts.
+/// Predictor: a trained model that predicts numbers, several labels, or tags from texts.
 #pragma once
 #include <string>
 #include <utility>
@@ -11,25 +11,26 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A trained model of the task regression, multilabel or tagging. A text gives the same bits alone and beside others,
-/// at any number of threads. Threads may share it, as long as no thread writes the model's parameters.
+/// A trained model for regression, multilabel or tagging. The result for a text has the same bits whatever other texts
+/// are predicted, with any number of threads. Threads may share a Predictor, as long as no thread writes the model's
+/// parameters.
 class Predictor {
  public:
-  /// Throws an Error unless the checkpoint's model has one of these tasks and reads texts, or rows of numbers only. The
-  /// latter are the `texts` of LabelledTexts (weft/labelled_texts.h).
+  /// Throws an Error unless the checkpoint's model has one of these tasks and reads either texts or only rows of
+  /// numbers. Such rows are the `texts` of LabelledTexts (weft/labelled_texts.h).
   explicit Predictor(Checkpoint checkpoint);
 
   /// The names of the outputs.
   const std::vector<std::string>& outputs() const noexcept { return checkpoint_.info.labels; }
-  /// The checkpoint that it was made of.
+  /// The checkpoint that the constructor received.
   const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
 
-  /// Regression: a number for each output.
+  /// Regression: returns a number for each output.
   std::vector<double> numbers(const std::string& text) const;
-  /// Multilabel: the labels with a probability of at least `threshold`, the most probable first.
+  /// Multilabel: returns the labels with a probability of at least `threshold`, the most probable first.
   std::vector<Prediction> labels(const std::string& text, double threshold = 0.5) const;
-  /// Tagging: each word of the text with its tag. Words beyond the longest training sequence are tagged in a sequence
-  /// of their own. Without words, each frame with its tag; frames are named by their numbers from 1.
+  /// Tagging: returns each word of the text with its tag. Words beyond the longest training sequence form further
+  /// sequences. If the rows are numbers, returns each frame with its tag; the names of frames are their numbers from 1.
   std::vector<std::pair<std::string, std::string>> tags(const std::string& text) const;
 
  private:

@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A transfer of bytes between ranks that is under way.
+/// A transfer of bytes between ranks that is in progress.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -22,53 +22,54 @@ class Transfer {
   virtual bool done() = 0;
 };
 
-/// An Error that all ranks throw, so no rank is left to be informed.
+/// An Error that all ranks throw, so every rank already knows of it.
 class RankError : public Error {
  public:
-  /// `own` is what this rank itself threw, if anything.
+  /// `own` is the exception that this rank itself threw, if any.
   explicit RankError(const std::string& what, std::exception_ptr own = nullptr) : Error(what), own_(std::move(own)) {}
-  /// What this rank itself threw, of whatever type; null if only other ranks failed.
+  /// The exception that this rank itself threw, of any type; null if only other ranks failed.
   const std::exception_ptr& own() const noexcept { return own_; }
 
  private:
   std::exception_ptr own_;
 };
 
-/// The ranks that train together, as one of them sees them. Derive from this class to add a transport. Every rank makes
-/// the same calls in the same order within each of three kinds: exchange(), to_owners() and from_owners(). Calls may
-/// come from any thread, but no two at once.
+/// The ranks that train together, as seen by one of them. Derive from this class to add a transport. There are three
+/// kinds of calls: exchange(), to_owners() and from_owners(). Within each kind, every rank makes the same calls in the
+/// same order. Calls may come from any thread, but only one at a time.
 class Ranks {
  public:
   virtual ~Ranks() = default;
-  virtual int rank() const noexcept = 0;  ///< this rank, 0 … size() - 1
-  virtual int size() const noexcept = 0;  ///< how many there are
+  virtual int rank() const noexcept = 0;  ///< the number of this rank, 0 … size() - 1
+  virtual int size() const noexcept = 0;  ///< the number of ranks
 
-  /// Returns every rank's text, by rank. Texts are short and may hold any bytes. Waits for all ranks.
+  /// Waits for all ranks and returns the text of every rank, in the order of ranks. Texts are short and may contain any
+  /// bytes.
   virtual std::vector<std::string> exchange(const std::string& text) = 0;
-  /// Each of the first `senders` ranks sends the o-th piece of `from` to rank o. The pieces lie one after the other;
-  /// piece o has bytes[o] bytes. Rank o receives its pieces in `to`, by rank of the sender. Both buffers must stay in
-  /// place until the Transfer is done().
+  /// Each of the first `senders` ranks sends the o-th piece of `from` to rank o. The pieces are stored one after the
+  /// other, and piece o has bytes[o] bytes. Rank o receives its pieces in `to`, in the order of the senders. Both
+  /// buffers must stay in place until the Transfer is done().
   virtual std::unique_ptr<Transfer> to_owners(const void* from, const std::vector<std::size_t>& bytes, int senders,
                                               void* to) = 0;
-  /// The other direction: each rank holds its own piece of `data`, laid out as above, and receives the pieces of all
-  /// others.
+  /// The reverse: each rank has its own piece of `data`, with the layout above, and receives the pieces of all others.
   virtual std::unique_ptr<Transfer> from_owners(void* data, const std::vector<std::size_t>& bytes) = 0;
 
-  /// Ends all ranks at once, wherever they wait, when fail() would reach none of them. Processes print a line with the
-  /// reason and end. In threads, each call and Transfer that is under way or follows throws a RankError, and touches no
-  /// memory afterwards.
+  /// Ends all ranks at once, wherever they wait. This is for cases in which fail() would reach none of them. Processes
+  /// print a line with the reason and end. If ranks are threads, every current and later call and Transfer throws a
+  /// RankError, and touches no memory afterwards.
   [[noreturn]] virtual void abort(const std::string& reason) = 0;
 
-  /// Like exchange(), but throws a RankError if one of the ranks calls fail() instead.
+  /// Like exchange(), but throws a RankError if a rank calls fail() instead.
   std::vector<std::string> gather(const std::string& text);
-  /// Call this in place of the next gather(). It throws a RankError on all ranks, with the message of the first rank
+  /// Call this instead of the next gather(). It throws a RankError on all ranks, with the message of the first rank
   /// that fails.
   [[noreturn]] void fail(const std::string& what);
   /// The same for an exception, which becomes RankError::own().
   [[noreturn]] void fail(const std::exception_ptr& own);
 };
 
-/// Calls body(). If it throws on one rank, the next gather() of the others throws, too. Null: only this process.
+/// Calls body(). If it throws on one rank, the next gather() on the other ranks throws, too. `ranks` is null if there
+/// is only this process.
 template <class Body>
 decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
   if (ranks == nullptr) return body();
@@ -81,8 +82,8 @@ decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
   }
 }
 
-/// Throws a RankError, naming rank and fact, unless all ranks have the same facts, in any order. Each fact has a name
-/// and a value as text. A long value is compared by a hash and not shown. Costs one gather().
+/// Throws a RankError, which names rank and fact, unless all ranks have the same facts, in any order. Each fact is a
+/// name and a value as text. Long values are compared by a hash and not shown. The cost is one gather().
 void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts);
 
 }  // namespace weft

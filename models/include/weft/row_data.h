@@ -1,5 +1,6 @@
 /// \file
-/// RowData: training and validation data of rows that a program makes: tokens, frames or pictures, each with a target.
+/// RowData: training and validation sets whose rows a program makes. A row has tokens, frames or a picture, and a
+/// target.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,42 +18,42 @@ namespace weft {
 struct Row {
   Tensor tokens;  ///< (n) i64, or undefined
   Tensor frames;  ///< f32 (n, channels), a picture (height, width, channels), or undefined
-  Tensor target;  ///< as the objective says: a class () i64, numbers (outputs) f32, tags (n) i64, …
+  Tensor target;  ///< its form depends on the objective: a class () i64, numbers (outputs) f32, tags (n) i64, …
 };
 
-/// The rows of one set.
+/// The rows of a training or validation set.
 struct RowSet {
   std::int64_t size = 0;                 ///< number of rows
-  std::function<Row(std::int64_t)> row;  ///< row k, always the same; several threads may call it at once
+  std::function<Row(std::int64_t)> row;  ///< returns row k, always the same; several threads may call it at once
 };
 
-/// The rows of a set with these numbers, in this order; a number may occur several times. For example, balanced_rows()
-/// (weft/balance.h). Throws an Error for a number outside the set.
+/// Returns the set of the rows with these numbers, in this order. A number may occur several times, as in
+/// balanced_rows() (weft/balance.h). Throws an Error for a number that is not in the set.
 RowSet chosen_rows(RowSet set, std::vector<std::int64_t> numbers);
 
 /// Options of RowData.
 struct RowDataOptions {
   Task task = Task::classifier;                ///< what the models predict
-  std::int64_t batch = 32;                     ///< rows of a batch
+  std::int64_t batch = 32;                     ///< the number of rows in a batch
   std::vector<std::string> outputs;            ///< the names of the labels, or of the predicted numbers
-  InputSpec input;                             ///< the frames of a row; not defined for rows of tokens only
+  InputSpec input;                             ///< describes the frames of a row; undefined if rows have only tokens
   OutputSpec output;                           ///< the unit of a model's numbers; may be empty
-  std::shared_ptr<const Tokenizer> tokenizer;  ///< of the tokens; null for rows without tokens
-  std::int64_t length = 0;                     ///< the longest sequence; not needed for pictures
-  bool pairs = false;                          ///< the tokens of a row are those of a pair of texts (text_pair)
+  std::shared_ptr<const Tokenizer> tokenizer;  ///< the tokenizer that made the tokens; null for rows without tokens
+  std::int64_t length = 0;                     ///< the maximum length of a sequence; not needed for pictures
+  bool pairs = false;                          ///< whether the tokens of each row encode a pair of texts (text_pair)
   std::shared_ptr<const Objective> objective;  ///< null: make_objective(task, outputs)
-  /// Changes training rows at random, for example by shifting a picture by a few pixels; null: they
-  /// stay as they are.
+  /// Changes training rows at random, for example by shifting pictures. If null, they stay as they are.
   std::function<Row(Row, const Random&)> augment;
-  std::string name;  ///< tells data apart when a run is resumed; empty: hashes of some rows
+  std::string name;  ///< identifies the data when a run is resumed; if empty, a hash of some rows does
 };
 
-/// Rows of one or several lengths. Rows of different lengths share a batch, but a model sees only rows of one length at
-/// a time, so no padding has an effect. Training passes over all rows in a new random order each epoch.
+/// Rows that may differ in length. A batch may hold rows of different lengths, but the model runs on the rows of each
+/// length separately, so padding has no effect. Each training epoch uses all rows once, in a new random order.
 class RowData : public Data {
  public:
-  /// Throws an Error if the validation set has no rows, for a missing function, for sizes below 1, or if the options
-  /// don't fit together. A row that doesn't fit the options is an Error that names it, when it is used.
+  /// Throws an Error if the validation set has no rows, if a function is missing, if a size is below 1, or if the
+  /// options don't fit together. A row that doesn't fit the options causes an Error when it is used. This Error names
+  /// the row.
   RowData(RowSet training, RowSet validation, RowDataOptions options);
 
   Task task() const noexcept override { return options_.task; }
@@ -69,7 +70,7 @@ class RowData : public Data {
   bool pairs() const noexcept override { return options_.pairs; }
   std::string fingerprint() const override;
 
-  /// The spec of a model for these data.
+  /// Returns the spec of a model for these data.
   ModelSpec spec(const std::string& arch, const std::string& config = "{}") const;
 
  private:

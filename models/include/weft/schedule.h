@@ -9,29 +9,29 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// How the learning rate changes; the formulas are at Schedule.
+/// How the learning rate changes. Schedule lists the formulas.
 enum class ScheduleKind {
   constant,      ///< constant after the warm-up
   cosine,        ///< falls by half a cosine wave after the warm-up
-  noam,          ///< rises linearly, then falls with the inverse root of the step
+  noam,          ///< rises linearly, then falls with the inverse square root of the step
   linear,        ///< falls linearly after the warm-up
-  inverse_sqrt,  ///< falls with the inverse root of the step after the warm-up
+  inverse_sqrt,  ///< falls with the inverse square root of the step after the warm-up
 };
 
 const char* schedule_name(ScheduleKind kind) noexcept;     ///< "constant", "cosine", "noam", "linear", "inverse-sqrt"
-ScheduleKind schedule_from_name(const std::string& name);  ///< throws an Error if there is none
+ScheduleKind schedule_from_name(const std::string& name);  ///< throws an Error for an unknown name
 std::vector<std::string> schedules();                      ///< their names
 
-/// A schedule of the program's own.
+/// A custom schedule.
 struct OwnSchedule {
-  std::string name = {};                               ///< in the state of a run, which only the same name continues
-  std::function<double(std::int64_t step)> rate = {};  ///< the learning rate of a step, counted from 1
+  std::string name = {};  ///< saved in the state of a run; only a schedule of the same name continues the run
+  std::function<double(std::int64_t step)> rate = {};  ///< returns the learning rate of a step, counted from 1
 };
 
 /// The learning rate of each step, counted from 1.
 ///
-/// All kinds except noam: peak · step / warmup while step < warmup. After the warm-up, with
-/// t = (step - warmup) / (steps - warmup), at most 1:
+/// For all kinds except noam, the rate is peak · step / warmup while step < warmup. After the warm-up, with t = (step -
+/// warmup) / (steps - warmup), at most 1, it is:
 ///
 /// - constant: peak.
 /// - cosine: peak · (floor + (1 - floor) · (1 + cos πt) / 2).
@@ -40,17 +40,17 @@ struct OwnSchedule {
 /// - noam (Vaswani et al. 2017, section 5.3), in every step: peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
 struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;  ///< selects the formula
-  double peak = 2e-3;                        ///< the highest rate; noam: a factor
-  std::int64_t warmup = 100;                 ///< steps; 0: none
-  std::int64_t steps = 2000;                 ///< of the whole run; cosine, linear: where it ends
-  double floor = 0;                          ///< cosine, linear: the last rate as a fraction of the peak
-  std::int64_t d_model = 1;                  ///< noam: the model's width
-  /// If it has a function, this decides the rate. The other fields still belong to the state of a run.
+  double peak = 2e-3;                        ///< the highest rate; for noam, a factor
+  std::int64_t warmup = 100;                 ///< number of steps of the warm-up; 0: none
+  std::int64_t steps = 2000;                 ///< number of steps of the whole run; cosine and linear end there
+  double floor = 0;                          ///< cosine, linear: the final rate as a fraction of the peak
+  std::int64_t d_model = 1;                  ///< noam: the width of the model
+  /// If this has a function, it determines the rate. The other fields still belong to the state of a run.
   OwnSchedule own = {};
 
   /// The name of `own` if it has a function, else that of `kind`.
   std::string name() const;
-  /// The rate of a step.
+  /// Returns the learning rate of a step.
   double operator()(std::int64_t step) const;
 };
 

@@ -8,10 +8,10 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A named part of a row of tags: [begin, end).
+/// A named part of a row of tags: the tags with the indices [begin, end).
 struct Span {
-  std::int64_t begin;  ///< its first tag, from 0
-  std::int64_t end;    ///< the tag after its last one
+  std::int64_t begin;  ///< index of its first tag, from 0
+  std::int64_t end;    ///< index after its last tag
   std::string type;    ///< its name
   bool operator==(const Span& other) const {
     return begin == other.begin && end == other.end && type == other.type;
@@ -20,8 +20,8 @@ struct Span {
 
 /// Whether all tags are O, B-NAME or I-NAME.
 bool are_spans(const std::vector<std::string>& tags);
-/// The spans of a row of such tags, as conlleval finds them (CoNLL-2000): a span begins at a B-, or at an I- that follows
-/// O or a different name, and ends before the next tag that is not an I- of its name.
+/// Returns the spans of a row of such tags, as conlleval finds them (CoNLL-2000). A span begins at a B- tag, or at an
+/// I- tag that follows O or a different name. It ends before the next tag that is not an I- tag of its name.
 std::vector<Span> spans_of(const std::vector<std::string>& row);
 
 }  // namespace weft

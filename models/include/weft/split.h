@@ -1,7 +1,7 @@
 /// \file
-/// Splits labeled texts at random by a seed: into a held-out part or into folds. Each label keeps its proportion. Rows
-/// with the same text are always on one side, so the proportions, to within one, are those of the distinct texts of
-/// each label and of all labels.
+/// Splits labeled texts at random, by a seed, into a held-out set and the rest, or into folds. Each label keeps its
+/// proportion. Rows with the same text always stay together. So the proportions, to within one text, are those of the
+/// distinct texts of each label and of all labels.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,21 +12,21 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Removes a share of the rows from `all` and returns them as a validation or test set: at least one text, but not all.
-/// Both parts keep their order. Throws an Error unless 0 < share < 1 and there are at least two
-/// distinct texts.
+/// Removes the fraction `share` of the rows from `all` and returns them as a validation or test set. The result has at
+/// least one text, but not all. Both sets keep the order of the rows. Throws an Error unless 0 < share < 1 and there
+/// are at least two distinct texts.
 LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed);
 
-/// Removes the rows of one of `folds` parts from `all` and returns them; the parts 0 … folds - 1 together are all rows.
-/// Throws an Error unless 0 <= fold < folds, folds >= 2, and there are at least `folds` distinct texts.
+/// Removes the rows of one of `folds` folds from `all` and returns them. Each row belongs to exactly one of the folds 0
+/// … folds - 1. Throws an Error unless 0 <= fold < folds, folds >= 2, and there are at least `folds` distinct texts.
 LabelledTexts take_fold(LabelledTexts& all, std::int64_t fold, std::int64_t folds, std::uint64_t seed);
 
-/// Removes every tenth row from `all` and returns them; if there are less than ten rows, the last one. An earlier
+/// Removes every tenth row from `all` and returns these rows, or the last row if there are fewer than ten. An earlier
 /// version of weft split the rows of its runs in this way. The result depends on the order of the rows, so new runs
 /// should not use it.
 LabelledTexts every_tenth(LabelledTexts& all);
 
-/// The names of the labels that no row has.
+/// Returns the names of the labels that no row has.
 std::vector<std::string> absent_labels(const LabelledTexts& texts);
 
 }  // namespace weft

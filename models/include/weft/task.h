@@ -1,5 +1,5 @@
 /// \file
-/// Tasks: what a model predicts. A task's Data (weft/data.h) defines its batches, its loss and its metrics. A host
+/// Tasks: what a model predicts. The Data of a task (weft/data.h) defines its batches, its loss and its metrics. A host
 /// program may add its own tasks.
 #pragma once
 #include <string>
@@ -10,19 +10,19 @@ namespace weft {
 
 /// What a model predicts. register_task() returns further values.
 enum class Task {
-  causal_lm,   ///< each symbol, from those before it
-  masked_lm,   ///< symbols that are masked, from those on both sides
+  causal_lm,   ///< each symbol, from the symbols before it
+  masked_lm,   ///< masked symbols, from the symbols on both sides
   classifier,  ///< the class of a whole sequence
-  regression,  ///< numbers of a whole sequence
+  regression,  ///< numbers for a whole sequence
   multilabel,  ///< for each label, whether a whole sequence has it
-  tagging,     ///< the class of each token
+  tagging,     ///< a class for each token
   forecast,    ///< the numbers that follow a sequence of numbers
-  retrieval,   ///< the vector of a sequence, near those of sequences that belong to it (weft/pair_data.h)
+  retrieval,   ///< a vector of a sequence, close to the vectors of sequences that belong to it (weft/pair_data.h)
 };
 
-/// What a task learns from.
+/// The kind of data from which a task learns.
 enum class Source {
-  text,  ///< one text, whose symbols it predicts
+  text,  ///< one text, whose symbols the model predicts
   rows,  ///< rows, each with a target
 };
 
@@ -33,27 +33,27 @@ enum class OutputShape {
   per_token,  ///< (b, n, outputs)
 };
 
-/// What an architecture has to know about a task.
+/// What an architecture needs to know about a task.
 struct TaskKind {
   std::string name;                            ///< "classifier", …
-  Source source = Source::rows;                ///< what it learns from
-  OutputShape outputs = OutputShape::per_row;  ///< the head
+  Source source = Source::rows;                ///< the kind of data from which it learns
+  OutputShape outputs = OutputShape::per_row;  ///< the shape of the head's outputs
   bool causal = false;                         ///< no output depends on later tokens
 };
 
-/// The kind of a task. The reference stays valid for the rest of the process. Throws an Error for a value that is
-/// neither weft's nor from register_task().
+/// Returns the kind of a task. The reference stays valid for the rest of the process. Throws an Error for a value that
+/// is neither weft's own nor from register_task().
 const TaskKind& task_kind(Task task);
-/// Adds a task to weft's own, for the rest of the process. If its name is empty or taken, this throws an Error and adds
-/// nothing. An architecture can do it if it has a task with the same outputs and causality. Any thread may call these
-/// functions at any time.
+/// Adds a task to weft's own, for the rest of the process. Throws an Error and adds nothing if its name is empty or
+/// taken. An architecture supports the task if it has a task with the same outputs and causality. Any thread may call
+/// these functions at any time.
 Task register_task(TaskKind kind);
 
 const char* task_name(Task task) noexcept;     ///< "causal-lm", "masked-lm", …; "unknown" if it is no task
-Task task_from_name(const std::string& name);  ///< throws an Error if there is none
+Task task_from_name(const std::string& name);  ///< throws an Error for an unknown name
 std::vector<std::string> tasks();              ///< their names
 
-/// TaskKind::source. For a value that is no task it is rows.
+/// Returns TaskKind::source, or `rows` for a value that is not a task.
 Source task_source(Task task) noexcept;
 
 }  // namespace weft

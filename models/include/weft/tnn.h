@@ -1,6 +1,6 @@
 /// \file
 /// TNN: Toeplitz Neural Network for Sequence Modeling, Qin et al. 2023, arXiv 2305.04749. It has the options of the
-/// authors' tnn-pytorch, under their names there. Sequences have the shape (b, n, d).
+/// authors' tnn-pytorch, with the same names. Sequences have the shape (b, n, d).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,15 +23,15 @@ enum class NormType {
   layer_norm,       ///< "layernorm"
   simple_rms_norm,  ///< "simplermsnorm"
 };
-/// The norm of that name. Throws an Error if there is none.
+/// Returns the norm of that name. Throws an Error if there is none.
 NormType norm_type_from_name(const std::string& name);
 
-/// One of the two norms over the last axis (d). Threads may call it at once, like LayerNorm.
+/// Either of the two norms over the last axis (d). Threads may call it at once, like LayerNorm.
 class Norm : public Layer<Norm> {
  public:
-  /// LayerNorm starts with weight ones and bias zeros; SimpleRMSNorm has no parameters.
+  /// LayerNorm starts with a weight of ones and a bias of zeros. SimpleRMSNorm has no parameters.
   Norm(NormType type, std::int64_t d, const Init& init);
-  /// x (…, d): (…, d).
+  /// x (…, d) -> (…, d).
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
   /// An upper bound of ‖norm(x)‖₂ over the last axis (d), for any x.
   double bound(std::int64_t d) const;
@@ -45,10 +45,10 @@ class Norm : public Layer<Norm> {
   std::optional<LayerNorm> layer_norm_;
 };
 
-/// The options of "tnn" and of all its layers, under their names in the config, with the defaults. A layer reads its
-/// own options and those that all layers share: norm_type and bias.
+/// The options of "tnn" and of all its layers, with their names in the config and their defaults. Each layer reads its
+/// own options, and the options that all layers share: norm_type and bias.
 struct TnnConfig {
-  static constexpr const char* arch = "tnn";  ///< of the architecture
+  static constexpr const char* arch = "tnn";  ///< the name of the architecture
 
   std::int64_t d_model = 128;           ///< channels of a token
   std::int64_t layers = 4;              ///< number of layers, each a token mixer and a feature mixer
@@ -72,7 +72,7 @@ struct TnnConfig {
   bool prenorm = true;                  ///< norms before the mixers; if false, after them
   bool bias = true;                     ///< whether linear layers have a bias
   std::int64_t seq_len = 64;            ///< length of training sequences; the model takes any length
-  double dropout = 0;                   ///< in each layer
+  double dropout = 0;                   ///< probability of dropout in each layer
   std::string final_norm = "";          ///< type of the norm before the head; "": norm_type
   std::string mixing = "sequence";      ///< or "picture": along the rows and the columns of a picture's patches
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
@@ -121,16 +121,17 @@ struct TnnConfig {
   }
 };
 
-/// Relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
+/// The relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
 /// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
 /// Threads may call it at once, like Linear.
 class Rpe : public Layer<Rpe> {
  public:
   /// Throws an Error if a size is below 1, or rpe_layers below 0.
   Rpe(std::int64_t outdim, const TnnConfig& options, const Init& init);
-  /// positions (k, 1): (k, outdim).
+  /// positions (k, 1) -> (k, outdim).
   Tensor operator()(const Tensor& positions) const;
-  /// An upper bound of |rpe(p)| in each channel (outdim), for any p; infinity if act grows faster than its argument.
+  /// Returns an upper bound of |rpe(p)| in each channel (outdim), for any p. It is infinity if act grows faster than
+  /// its argument.
   std::vector<double> bounds() const;
   /// For weft/layers.h.
   template <class Visit>
@@ -163,18 +164,19 @@ class Rpe : public Layer<Rpe> {
   NormActLinear out_;
 };
 
-/// Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, over j <= i if causal,
-/// with t_k = act_type(gamma^|k| · rpe(p_k)). There are three kinds of gamma: one number (use_decay); a learned value
-/// for each channel, gamma + (1 - gamma) · sigmoid(g) with g ~ N(0, 1) at first (use_multi_decay); or none. n may be
-/// any length.
-/// While no tape records, the latest coefficients and their spectra are kept until a parameter is written. Copies share
-/// the parameters and the kept values. Threads may call it at once, each with its own Context, as long as no thread
-/// writes a parameter; a lock protects the kept values.
+/// The Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, over j <= i if
+/// causal, with t_k = act_type(gamma^|k| · rpe(p_k)). n may be any length. There are three kinds of gamma: one number
+/// (use_decay); a learned value for each channel, gamma + (1 - gamma) · sigmoid(g), with g ~ N(0, 1) initially
+/// (use_multi_decay); or none.
+///
+/// When no tape records, the operator keeps the latest coefficients and their spectra until a thread writes a
+/// parameter. Copies share the parameters and these values. Threads may call it at once, each with its own Context, as
+/// long as no thread writes a parameter. A lock protects the values that it keeps.
 class Tno : public Layer<Tno> {
  public:
-  /// `h` heads with `dim` channels each. Throws an Error for options that exclude each other or are out of their range.
+  /// Makes `h` heads with `dim` channels each. Throws an Error if options exclude each other or are out of their range.
   Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
-  /// x (b, h, n, dim): returns the same shape.
+  /// x (b, h, n, dim) -> the same shape.
   Tensor operator()(const Tensor& x) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -183,19 +185,19 @@ class Tno : public Layer<Tno> {
     visit("rpe", rpe_);
   }
 
-  /// The coefficients for n positions: the m = n lags 0 … n-1 if causal, otherwise the m = 2n-1 lags -(n-1) … n-1.
-  /// Returns t (m, h·dim), channel = head·dim + d.
+  /// Returns the coefficients t (m, h·dim) for n positions, with channel = head·dim + d. If causal, they are for the m
+  /// = n lags 0 … n-1, otherwise for the m = 2n-1 lags -(n-1) … n-1.
   Tensor coefficients(std::int64_t n) const;
-  /// The coefficients of only the lags first … last-1, (last-first, h·dim), equal to those of coefficients(last) except
-  /// for rounding. Throws an Error unless the Tno is causal, par_type is 1, and 0 <= first < last.
+  /// Returns only the coefficients of the lags first … last-1, (last-first, h·dim). They equal those of
+  /// coefficients(last) up to rounding. Throws an Error unless the Tno is causal, par_type is 1, and 0 <= first < last.
   Tensor coefficients(std::int64_t first, std::int64_t last) const;
-  /// A lag L from which on the coefficients together weigh less than rounding, however many there are. In each channel
-  /// Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53 in f64, or all coefficients are 0. This
-  /// follows from |t_k| <= gamma^k · max |rpe|, where the weights of the last layer bound the maximum over all
-  /// positions. Returns the largest int64 if there is no such L: with gamma = 1, or an act_type that isn't 0 at 0. Only
-  /// for the causal form with par_type 1.
+  /// Returns a lag L from which on all coefficients together are smaller than rounding, however many there are. In each
+  /// channel, Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53 in f64, or all coefficients are
+  /// 0. This follows from |t_k| <= gamma^k · max |rpe|, where the weights of the last layer bound the maximum over all
+  /// positions. Returns the largest int64 if there is no such L: if gamma is 1, or if act_type is not 0 at 0. Only for
+  /// the causal form with par_type 1.
   std::int64_t significant_lags() const;
-  /// The options given to the constructor.
+  /// The options that the constructor received.
   const TnnConfig& options() const noexcept { return options_; }
   /// Whether y_i sees only the x_j with j <= i.
   bool causal() const noexcept { return causal_; }
@@ -217,22 +219,23 @@ class Tno : public Layer<Tno> {
   std::shared_ptr<detail::KeptToeplitz> kept_;
 };
 
-/// Mixes the tokens of v (b, n, d1): the Tno over the whole sequence, or a token stream's mix over the tokens it has
-/// seen.
+/// Mixes the tokens of v (b, n, d1). This is the Tno over the whole sequence, or in a token stream, its own mix over
+/// the tokens so far.
 using TokenMix = std::function<Tensor(const Tensor& v)>;
 
-/// Gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))). It has the norm
-/// only with use_norm. d1 = floor(expand_ratio · embed_dim), rounded down to a multiple of heads; channel =
+/// The gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))). It has the
+/// norm only with use_norm. d1 is expand_ratio · embed_dim, rounded down to a multiple of heads; channel =
 /// head·(d1/heads) + d. Threads may call it at once, like its parts.
-/// With a grid, the sequence holds the patches of a picture, and the sum of two Tnos replaces the Tno: one along the
-/// columns of patches, from top to bottom, and one along the rows, as in the paper's models of images.
+///
+/// With a grid, the sequence holds the patches of a picture. The sum of two Tnos then replaces the Tno, as in the
+/// paper's models of images: one along the columns of patches, from top to bottom, and one along the rows.
 class Gtu : public Layer<Gtu> {
  public:
   /// Throws an Error if a head would have no channel.
   Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init, const PatchGrid& grid = {});
-  /// x (b, n, embed_dim): returns y, or y + residual if that is given, in the same shape.
+  /// x (b, n, embed_dim) -> y in the same shape, or y + residual if a residual is given.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// `mix` replaces merge(tno(split(v))).
+  /// The same, but `mix` replaces merge(tno(split(v))).
   Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -264,13 +267,13 @@ class Gtu : public Layer<Gtu> {
   std::optional<Norm> norm_;
 };
 
-/// Gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Threads may call it at once, like Linear.
+/// The gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Threads may call it at once, like Linear.
 class Glu : public Layer<Glu> {
  public:
   /// l1 and l2 are d1 -> d2, l3 is d2 -> d1.
   Glu(std::int64_t d1, std::int64_t d2, Activation act_fun, const Init& init, bool bias = true,
       Activation fina_act = Activation::none);
-  /// x (…, d1): returns y, or y + residual if that is given, in the same shape.
+  /// x (…, d1) -> y in the same shape, or y + residual if a residual is given.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -289,13 +292,13 @@ class Glu : public Layer<Glu> {
 /// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
 /// - otherwise: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
 ///
-/// token_mixer is a Gtu, feature_mixer a Glu. Threads may call it at once, like its parts.
+/// token_mixer is a Gtu, and feature_mixer is a Glu. Threads may call it at once, like its parts.
 class TnnLayer : public Layer<TnnLayer> {
  public:
-  /// Throws an Error for options that Gtu or Tno refuse.
+  /// Throws an Error for options that Gtu or Tno reject.
   TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, const Init& init, const PatchGrid& grid = {});
-  /// x (b, n, dim): returns the same shape. Dropout is on if `random` is given. If given, `mix` replaces the Tno of the
-  /// token mixer.
+  /// x (b, n, dim) -> the same shape. Dropout is active if `random` is given. If `mix` is given, it replaces the Tno of
+  /// the token mixer.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
   /// For weft/layers.h.
   template <class Visit>
@@ -321,17 +324,19 @@ class TnnLayer : public Layer<TnnLayer> {
   Dropout dropout_;
 };
 
-/// The model: embedding · √d_model; layers; final norm; a head.
-/// Language models: the head gives (b, n, vocabulary). Its weight is the embedding's, or its own, without bias. The
-/// layers are causal for a causal language model, otherwise bidirectional.
-/// Tasks with one output for each row: bidirectional layers, the mean over the tokens that are not padding (0), and a
-/// linear head: (b, outputs). Tagging: bidirectional layers and a linear head: (b, n, outputs).
-/// Frames (weft/input.h) take the place of the embedding, or are added to it.
+/// The model: embedding · √d_model; layers; final norm; a head. Frames (weft/input.h) replace the embedding, or are
+/// added to it.
+///
+/// - Language models: the head gives (b, n, vocabulary). Its weight is that of the embedding, or its own, without bias.
+///   The layers are causal for a causal language model, otherwise bidirectional.
+/// - Tasks with one output for each row: bidirectional layers, the mean over the tokens that are not padding (0), and a
+///   linear head that gives (b, outputs).
+/// - Tagging: bidirectional layers and a linear head that gives (b, n, outputs).
 class Tnn : public ModelOf<Tnn, TnnConfig> {
  public:
   /// See make_model, which makes one by name.
   Tnn(const ModelSpec& spec, const Init& init);
-  /// Its entry in the table of architectures.
+  /// The entry of this architecture in the table of architectures.
   static Architecture architecture();
 
   std::string config_for(Task task) const override;
@@ -348,15 +353,15 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
     visit("norm", norm_);
     visit("head", head_);
   }
-  /// A stream that is exact up to rounding, and can continue past seq_len. After n tokens a token costs O(log² n), and
-  /// the stream keeps O(n) memory: for each layer v of every token, the coefficients, and products computed ahead. Both
-  /// are constant if only L lags are significant (Tno::significant_lags). With par_type 2 and 3, all coefficients
-  /// change with the length, and so does everything that the layers computed for earlier tokens; a token then costs a
-  /// forward pass.
+  /// The stream is exact up to rounding, and can continue past seq_len. After n tokens, a token costs O(log² n). The
+  /// stream keeps O(n) memory: for each layer, v of every token, the coefficients, and products that are computed
+  /// ahead. Cost and memory are constant if only L lags are significant (Tno::significant_lags). With par_type 2 and 3,
+  /// all coefficients change with the length, and so does everything that the layers computed for earlier tokens. A
+  /// token then costs a forward pass.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
-  /// In order, for inspecting what each has learned: layers()[0].token_mixer().toep().coefficients(n).
+  /// The layers in order, for inspecting what each has learned: layers()[0].token_mixer().toep().coefficients(n).
   const std::vector<TnnLayer>& layers() const noexcept { return layers_; }
 
  private:

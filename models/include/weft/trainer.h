@@ -1,6 +1,6 @@
 /// \file
-/// Trainer: optimizes a model's parameters on data and saves checkpoints. The same options give the same bits at any
-/// thread count, even if training was stopped and resumed.
+/// Trainer: optimizes a model's parameters on data and saves checkpoints. The same options give the same bits with any
+/// number of threads, even if training was stopped and resumed.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,102 +22,103 @@ namespace weft {
 
 /// Training options.
 struct TrainOptions {
-  Schedule schedule;           ///< of the learning rate; its `steps` is the length of the run
-  OptimizerOptions optimizer;  ///< which one, its options, weight decay and clipping
-  /// Batches per step. The gradient is that of the mean over everything that they predict, as if they were one batch.
+  Schedule schedule;           ///< the learning rate; its `steps` is the length of the run
+  OptimizerOptions optimizer;  ///< the optimizer and its options, weight decay and clipping
+  /// Batches per step. The loss of a step is the mean over all targets of these batches, as if they were one batch.
   std::int64_t micro_batches = 1;
-  /// ε: the training loss is (1 - ε) · loss - ε · the mean of log p over all classes (Szegedy et al. 2016, section 7),
-  /// for data whose loss is the cross entropy. Evaluation does not use it.
+  /// ε: the training loss is (1 - ε) · loss - ε · the mean of log p over all classes (Szegedy et al. 2016, section 7).
+  /// This is for data whose loss is the cross entropy. Evaluation does not use it.
   double label_smoothing = 0;
-  /// β: evaluations and checkpoints use an exponential moving average a of the parameters p, which each step t updates as
+  /// β: evaluations and checkpoints use an exponential moving average a of the parameters p. Each step t updates it as
   /// a = b · a + (1 - b) · p, with b = min(β, (1 + t) / (10 + t)) so that the first values fade quickly (Polyak and
   /// Juditsky 1992; TensorFlow's ExponentialMovingAverage). Training itself uses p. 0: no average.
   double ema = 0;
-  std::uint64_t seed = 1;  ///< of batches, masks and dropout
-  /// Threads that call Data::training for the batches of the next steps while a step computes, 0 to 64. At most
-  /// loaders + 1 steps are kept ready. The result doesn't depend on it. None: 1 if the Context has several threads, else
-  /// 0.
+  std::uint64_t seed = 1;  ///< the seed of batches, masks and dropout
+  /// The number of threads, 0 to 64, that call Data::training for the batches of the next steps while a step computes.
+  /// The trainer keeps the batches of at most loaders + 1 steps ready. The result doesn't depend on this number. None:
+  /// 1 if the Context has several threads, otherwise 0.
   std::optional<std::int64_t> loaders = {};
   /// The ranks that train together; null: only this process. Each rank has its own trainer, with its own model, data
-  /// and options, which are equal on all ranks. Each computes every size()-th micro-batch. The result has the bits of
-  /// one process that computes all of them. All ranks make the same calls of their trainers; an Error on one rank
-  /// becomes a RankError on all. Must outlive the trainer.
+  /// and options, which must be equal on all ranks. Each rank computes every size()-th micro-batch. The result has the
+  /// same bits as when one process computes all micro-batches. All ranks must make the same calls to their trainers. An
+  /// Error on one rank becomes a RankError on all ranks. The object must outlive the trainer.
   Ranks* ranks = nullptr;
 };
 
-/// The result of an evaluation on validation data.
+/// The result of an evaluation on the validation set.
 struct Evaluation {
-  double loss = 0;                          ///< the mean over everything predicted, in nats
-  std::vector<Metric> metrics;              ///< the data's other metrics
-  std::int64_t predicted = 0;               ///< number of predicted targets: symbols, or rows of a classifier
-  std::int64_t bytes = 0;                   ///< of the text behind these targets; 0 for a classifier
-  std::optional<Confusion> confusion = {};  ///< for a classifier's labels
+  double loss = 0;                          ///< the mean over all targets, in nats
+  std::vector<Metric> metrics;              ///< the metrics that the data's meter measures
+  std::int64_t predicted = 0;               ///< number of targets: symbols of a language model, or rows of a classifier
+  std::int64_t bytes = 0;                   ///< length of the text that these targets stand for; 0 for a classifier
+  std::optional<Confusion> confusion = {};  ///< for classifiers
 
-  double metric(const std::string& name) const;  ///< throws an Error if there is none of that name
+  double metric(const std::string& name) const;  ///< throws an Error if no metric has that name
   double perplexity() const;                     ///< e^loss
-  /// The loss in bits for each byte of text, which can be compared between tokenizers. Bytes that the tokenizer leaves
-  /// out (for example white space between words) or doesn't know are not counted. None for a classifier.
+  /// The loss in bits per byte of text. It can be compared between tokenizers. It does not count bytes that the
+  /// tokenizer leaves out (for example white space between words) or doesn't know. None for a classifier.
   std::optional<double> bits_per_byte() const;
 };
 
-/// Evaluates all validation batches of the data, one after the other, without dropout. Nothing is recorded.
+/// Evaluates all validation batches of the data in order, without dropout. No tape records it.
 Evaluation evaluate(const Model& model, const Data& data);
-/// The same, but returns none if `stop`, which is called before each batch, returns true.
+/// The same, but calls `stop` before each batch and returns none as soon as `stop` returns true.
 std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop);
 
 /// The state of a run after one of its steps.
 struct Progress {
-  std::int64_t step = 0;         ///< the step just done, from 1
-  std::int64_t steps = 0;        ///< steps of the whole run
-  double loss = 0;               ///< of this step's batches, nats
-  double learning_rate = 0;      ///< of this step
-  double gradient_norm = 0;      ///< of this step, before clipping
-  double tokens_per_second = 0;  ///< since the run began, without evaluation and saving
-  double seconds_left = 0;       ///< at that speed
-  double data_wait = 0;          ///< the share of the time in which steps waited for batches
+  std::int64_t step = 0;         ///< the step that was just completed, from 1
+  std::int64_t steps = 0;        ///< number of steps in the whole run
+  double loss = 0;               ///< the loss of this step's batches, in nats
+  double learning_rate = 0;      ///< the learning rate of this step
+  double gradient_norm = 0;      ///< the norm of this step's gradient before clipping
+  double tokens_per_second = 0;  ///< since this call of run() began, without evaluations and saves
+  double seconds_left = 0;       ///< the estimated time to the last step at that speed
+  double data_wait = 0;          ///< the fraction of the time in which steps waited for batches
 };
 
-/// Options of Trainer::run besides the steps. With several ranks, only rank 0 writes, so only it uses folder and open.
-/// Every rank calls `progress` and `stop`, and each of them can stop all ranks.
+/// Options of Trainer::run, besides the number of steps. With several ranks, only rank 0 writes files, so `folder` and
+/// `open` have an effect only there. Every rank calls `progress` and `stop`, and each rank can stop all ranks.
 struct RunOptions {
-  std::string folder;             ///< the run's folder, see weft/run_folder.h, which run() opens; none if empty
-  RunFolder* open = nullptr;      ///< this folder, if the caller has opened it
-  std::int64_t eval_every = 500;  ///< steps; 0: only at the end; a save follows each evaluation
-  std::int64_t patience = 0;      ///< consecutive evaluations without a new best one that end the run; 0: no limit
-  /// Decides which evaluation is the best so far, for best/ and patience: "loss" for the lowest loss, or the name of a
-  /// metric for its best value; in a tie the lower loss wins. Empty: the loaded state's choice, or else the loss.
-  /// Throws an Error if the data don't measure it, or if the run already has a best evaluation by another criterion.
+  std::string folder;             ///< the run's folder, which run() opens (weft/run_folder.h); empty: nothing is saved
+  RunFolder* open = nullptr;      ///< the run's folder, if the caller has already opened it
+  std::int64_t eval_every = 500;  ///< steps between evaluations, each followed by a save; 0: only at the end
+  std::int64_t patience = 0;  ///< ends the run after this number of evaluations in a row without a new best; 0: never
+  /// What decides which evaluation is the best so far, for best/ and `patience`: "loss" for the lowest loss, or a
+  /// metric's name for its best value. In a tie, the lower loss is better. Empty: the choice in the loaded state, or
+  /// else the loss. run() throws an Error if the data don't measure this metric, or if the run already has a best
+  /// evaluation by another criterion.
   std::string best_by;
-  /// Called after each step, before the evaluation that may follow. If it returns false, the run saves and stops,
-  /// unless it was the last step.
+  /// The trainer calls this after each step, before the evaluation that may follow. If it returns false, the run saves
+  /// and stops, unless the step was the last one.
   std::function<bool(const Progress&)> progress;
-  /// Called after each evaluation and its save, with the number of steps done.
+  /// The trainer calls this after each evaluation and its save, with the number of completed steps.
   std::function<void(std::int64_t step, const Evaluation&)> evaluated;
-  /// Called after each step and before each batch of an evaluation. If it returns true, the run saves and stops. If
-  /// this stops an evaluation, the resumed run begins with that evaluation.
+  /// The trainer calls this after each step and before each batch of an evaluation. If it returns true, the run saves
+  /// and stops. If this stops an evaluation, the resumed run begins with that evaluation.
   std::function<bool()> stop;
-  /// Called if a save failed, except the last one. If it returns true, the run continues. The previous save is
-  /// unchanged. Null: the Error ends the run.
+  /// The trainer calls this if a save fails, except for the last save. If it returns true, the run continues, and the
+  /// previous save stays unchanged. If it is null, the Error ends the run.
   std::function<bool(const Error&)> save_failed;
 };
 
-/// A run's best evaluation so far, see RunOptions::best_by.
+/// The best evaluation of a run so far, see RunOptions::best_by.
 struct BestEvaluation {
-  std::int64_t step = 0;  ///< after this step
-  double loss = 0;        ///< nats
-  double metric = 0;      ///< the metric that made it the best, if that isn't the loss
+  std::int64_t step = 0;  ///< number of completed steps
+  double loss = 0;        ///< in nats
+  double metric = 0;      ///< the value of the metric best_by; 0 if that is the loss
 };
 
 /// The result of Trainer::run.
 struct RunResult {
-  bool stopped = false;                  ///< stopped by `progress` or `stop`
-  bool out_of_patience = false;          ///< it ended before its last step, see RunOptions::patience
-  std::optional<Evaluation> evaluation;  ///< after the last step; none if it was stopped
-  double tokens_per_second = 0;          ///< of training, without evaluation and saving
-  double seconds = 0;                    ///< the duration of the steps
-  double data_wait = 0;                  ///< the share of it in which they waited for batches
-  std::uint64_t bytes_sent = 0;          ///< gradient bytes that this rank sent to others
-  double seconds_waited = 0;             ///< time spent only waiting for gradients of others
+  bool stopped = false;                  ///< `progress` or `stop` ended the run
+  bool out_of_patience = false;          ///< RunOptions::patience ended the run before its last step
+  std::optional<Evaluation> evaluation;  ///< the evaluation after the last step; none if the run was stopped
+  double tokens_per_second = 0;          ///< speed of training, without evaluations and saves
+  double seconds = 0;                    ///< total duration of the steps
+  double data_wait = 0;                  ///< fraction of this duration in which steps waited for batches
+  std::uint64_t bytes_sent = 0;          ///< bytes of gradients that this rank sent to others
+  double seconds_waited = 0;             ///< time in which this rank only waited for gradients of others
 };
 
 namespace detail {
@@ -126,45 +127,49 @@ class [[gnu::visibility("hidden")]] GradientExchange;
 class [[gnu::visibility("hidden")]] WeightAverage;
 }  // namespace detail
 
-/// Trains one model. Only one thread may use a trainer, and no other thread may use the model meanwhile, because each
-/// step writes its parameters. Threads of the trainer's own call Data::training() for the next batches while a step
-/// computes, see TrainOptions::loaders.
+/// Trains one model. Only one thread may use a trainer. No other thread may use the model meanwhile, because each step
+/// writes its parameters. The trainer has threads of its own, which call Data::training() for the next batches while a
+/// step computes, see TrainOptions::loaders.
 class Trainer {
  public:
-  /// The trainer trains and evaluates in the model's precision, which must not change afterwards. Throws an Error if
-  /// model and data don't agree in task, number of symbols and length, or for an option out of its range. With several
-  /// ranks, an Error on one occurs on all, and it is also an Error if ranks differ in these. Model and data must
+  /// Training and evaluation use the model's precision, which must not change afterwards. Throws an Error if model and
+  /// data differ in task, number of symbols or length, or if an option is out of its range. With several ranks, an
+  /// Error on one rank occurs on all ranks, and a difference between the ranks is also an Error. Model and data must
   /// outlive the trainer. The parameters become views of one buffer, so a model has at most one trainer at a time.
   Trainer(Model& model, const Data& data, const TrainOptions& options);
   ~Trainer();
 
-  /// Includes the steps before its state was saved and loaded.
+  /// The number of completed steps, including those before the state was saved and loaded.
   std::int64_t steps_done() const noexcept { return step_; }
-  /// The best evaluation of this trainer's runs and of the runs whose state it loaded; none before the first
+  /// The best evaluation of this trainer's runs and of the runs whose state it loaded. None before the first
   /// evaluation.
   const std::optional<BestEvaluation>& best() const noexcept { return best_; }
-  const std::string& best_by() const noexcept { return best_by_; }  ///< "loss", or a metric's name
+  const std::string& best_by() const noexcept { return best_by_; }  ///< "loss", or the name of a metric
   /// Makes one step and returns its loss in nats. If the loss or the gradient is not finite, or if memory runs out, it
-  /// throws an Error and changes nothing: the step can be tried again.
+  /// throws an Error and changes nothing, so the caller can repeat the step.
   double step();
-  /// Makes steps up to options.schedule.steps, then evaluates and saves. If a step fails, its Error names the step, and
-  /// the folder keeps its last save. Whenever the process ends, a trainer that loads the state from the folder
-  /// continues with the same bits; metrics of later steps are removed.
+  /// Makes steps up to options.schedule.steps, then evaluates and saves. If a step fails, the Error names the step, and
+  /// the folder keeps its last save. The process may end at any time: a trainer that loads the state from the folder
+  /// then continues with the same bits, and removes the metrics of later steps.
   RunResult run(const RunOptions& options);
 
-  /// Calls body() while the model has the moving average of its parameters, if TrainOptions::ema asks for one. Otherwise
-  /// the model has the parameters themselves, also after run(). Steps and states are an Error in body().
+  /// Calls body() while the model holds the moving average of its parameters, if TrainOptions::ema asks for one.
+  /// Outside this call, even after run(), the model holds the parameters themselves. In body(), a call that makes a
+  /// step, or saves or loads a state, is an Error.
   void with_average(const std::function<void()>& body);
 
-  /// What it trains and how, as JSON: the run.json of a run whose folder run() opens itself.
+  /// Describes the model, the data and the options as JSON. run() writes this to run.json if it opens the folder
+  /// itself.
   std::string description() const;
-  /// Writes parameters, optimizer state, step and options to a file, from which another trainer can continue.
+  /// Writes the parameters, the optimizer's state, the step and the options to a file. Another trainer can continue
+  /// from it.
   void save_state(const std::string& path);
-  /// Loads the state that save_state wrote. Throws an Error if the file is damaged, or belongs to another model,
-  /// tokenizer, data, seed, optimizer or schedule.
+  /// Loads a state that save_state() wrote. Throws an Error if the file is damaged, or if it belongs to another model,
+  /// tokenizer, data set, seed, optimizer or schedule.
   void load_state(const std::string& path);
-  /// Whether the checkpoint is the one that a run saves after this step's evaluation: it has this step, a validation
-  /// loss, and this model's parameters, bit by bit. If not, a run that was stopped still has to write it.
+  /// Whether the checkpoint is the one that a run saves after the evaluation at this step. Such a checkpoint has this
+  /// step, a validation loss, and this model's parameters, bit by bit. If the result is false, a run that was stopped
+  /// has not yet written it.
   bool is_saved_as(const Checkpoint& checkpoint) const;
 
  private:
@@ -211,19 +216,19 @@ class Trainer {
   std::unique_ptr<detail::GradientExchange> exchange_;  // likewise, for several ranks
 };
 
-/// The result of a run's test.
+/// The result of evaluating a run on a test set.
 struct TestResult {
-  std::int64_t step = 0;  ///< the checkpoint's step
-  Evaluation evaluation;  ///< on the test data
+  std::int64_t step = 0;  ///< the step of the checkpoint
+  Evaluation evaluation;  ///< on the test set
 };
 
-/// Ends a run: measures its best checkpoint (the last one if there is no best) on data that influenced no choice in the
-/// run. It computes like `weft eval` and writes {"step":…,"test_loss":…,…} to the run's metrics; resuming the run
-/// removes that line. Returns none if `stop`, which is called before each batch, returns true. Throws an Error if the
-/// loss isn't finite, or if the data are for another task or tokenizer.
+/// Evaluates a run's best checkpoint, or the last one if there is no best, on a test set: data that influenced no
+/// choice in the run. It computes like `weft eval` and appends {"step":…,"test_loss":…,…} to the run's metrics.
+/// Resuming the run removes that line. The function calls `stop` before each batch and returns none as soon as `stop`
+/// returns true. Throws an Error if the loss isn't finite, or if the data have another task or tokenizer.
 std::optional<TestResult> test_run(const RunFolder& folder, const Data& data,
                                    const std::function<bool()>& stop = nullptr);
-/// Whether the metrics of the run in a folder have a test result.
+/// Whether the metrics of the run in this folder contain a test result.
 bool is_tested(const std::string& folder);
 
 }  // namespace weft

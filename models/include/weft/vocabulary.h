@@ -1,5 +1,5 @@
 /// \file
-/// Vocabulary: a list of symbols, each with an id. Tokenizers that know each of their symbols are built on it.
+/// Vocabulary: a list of symbols, each with an id. It is the base of tokenizers that know all their symbols.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,18 +10,19 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Symbols and their ids 0 … size()-1. Const calls may come from several threads.
+/// Symbols and their ids 0 … size()-1. Several threads may make const calls at once.
 class Vocabulary {
  public:
-  Vocabulary() = default;  ///< empty
-  /// Ids are in the order of the symbols. Throws an Error if a symbol occurs twice.
+  Vocabulary() = default;  ///< an empty vocabulary
+  /// Numbers the symbols in the given order. Throws an Error if a symbol occurs twice.
   static Vocabulary of_symbols(const std::vector<std::string>& symbols);
 
-  std::int64_t size() const noexcept { return static_cast<std::int64_t>(symbols_.size()); }  ///< how many symbols
-  std::optional<std::int64_t> find(const std::string& symbol) const;                         ///< its id, if it has one
-  /// An Error if there is none.
+  std::int64_t size() const noexcept { return static_cast<std::int64_t>(symbols_.size()); }  ///< number of symbols
+  std::optional<std::int64_t> find(const std::string& symbol) const;  ///< the id of a symbol; none if it is unknown
+  /// Returns the symbol of an id. Throws an Error if there is no such id.
   const std::string& symbol(std::int64_t id) const;
-  const std::vector<std::string>& symbols() const noexcept { return symbols_; }  ///< in the order of ids
+  /// All symbols in the order of their ids.
+  const std::vector<std::string>& symbols() const noexcept { return symbols_; }
 
  private:
   std::vector<std::string> symbols_;
