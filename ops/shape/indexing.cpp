@@ -16,9 +16,11 @@ namespace {
 void check_indices(const char* op, const Tensor& indices, std::int64_t size) {
   if (!indices.defined() || indices.dtype() != DType::i64)
     fail(op, "expected indices of dtype i64, got " + describe(indices));
-  for (const std::int64_t index : indices.to_vector<std::int64_t>())
-    if (index < 0 || index >= size)
-      fail(op, "expected indices from 0 to " + std::to_string(size - 1) + ", got " + std::to_string(index));
+  const Tensor dense = raw::contiguous(indices);
+  const auto* all = dense.data<std::int64_t>();
+  for (std::int64_t i = 0; i < dense.numel(); ++i)
+    if (all[i] < 0 || all[i] >= size)
+      fail(op, "expected indices from 0 to " + std::to_string(size - 1) + ", got " + std::to_string(all[i]));
 }
 
 // For each index along dim, the position of its element in a contiguous tensor of that shape: i64, index's shape.
@@ -38,11 +40,21 @@ Tensor positions(const char* op, const Shape& shape, std::int64_t dim, const Ten
   auto* to = result.mutable_data<std::int64_t>();
   const Shape& sizes = index.shape();
   Context::current().parallel_for(index.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
+    // The coordinates of element i, and their offset without that of axis d.
+    std::vector<std::int64_t> at(sizes.size());
+    std::int64_t rest = begin, offset = 0;
+    for (std::size_t axis = sizes.size(); axis-- > 0; rest /= sizes[axis]) {
+      at[axis] = rest % sizes[axis];
+      if (axis != d) offset += at[axis] * strides[axis];
+    }
     for (std::int64_t i = begin; i < end; ++i) {
-      std::int64_t rest = i, offset = 0;
-      for (std::size_t axis = sizes.size(); axis-- > 0; rest /= sizes[axis])
-        offset += (axis == d ? from[i] : rest % sizes[axis]) * strides[axis];
-      to[i] = offset;
+      to[i] = offset + from[i] * strides[d];
+      for (std::size_t axis = sizes.size(); axis-- > 0;) {
+        const bool is_last = ++at[axis] == sizes[axis];
+        if (axis != d) offset += is_last ? (1 - sizes[axis]) * strides[axis] : strides[axis];
+        if (!is_last) break;
+        at[axis] = 0;
+      }
     }
   });
   return result;
@@ -65,9 +77,7 @@ Tensor rows_at(const Tensor& matrix, const Tensor& indices) {
 }
 
 // The elements of x at these positions.
-Tensor elements(const Tensor& x, const Tensor& positions) {
-  return reshape(rows_at(reshape(x, {x.numel(), 1}), positions), positions.shape());
-}
+Tensor elements(const Tensor& x, const Tensor& positions);
 
 // y = x; y[position_i] += source_i, in the order of i. dx = dy; dsource_i = dy[position_i]
 struct ScatterAddOp : Op {
@@ -103,6 +113,41 @@ struct ScatterAddOp : Op {
     if (b.needs(1)) b.add(1, elements(b.gradient(), positions));
   }
 };
+
+// y_i = x[position_i]. dx: 0, with dy_i added at position_i.
+struct ElementsOp : Op {
+  Tensor positions;
+  explicit ElementsOp(Tensor where) : positions(std::move(where)) {}
+  const char* name() const noexcept override { return "gather"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  Shape shape(const Inputs&) const override { return positions.shape(); }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor x = raw::contiguous(in[0]);
+    Tensor y = Tensor::empty(shape, x.dtype());
+    with_floating(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const T* from = x.data<T>();
+      T* to = y.mutable_data<T>();
+      const auto* at = positions.data<std::int64_t>();
+      Context::current().parallel_for(y.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) to[i] = from[at[i]];
+      });
+    });
+    return y;
+  }
+
+  void backward(Backward& b) const override {
+    const Tensor zeros = Tensor::zeros(b.input_shape(0), b.gradient().dtype());
+    b.add(0, apply_op(ScatterAddOp(positions), zeros, b.gradient()));
+  }
+};
+
+Tensor elements(const Tensor& x, const Tensor& positions) {
+  if (is_floating(x.dtype())) return apply_op(ElementsOp(positions), x);
+  if (is_complex(x.dtype())) return complex(elements(real(x), positions), elements(imag(x), positions));
+  return reshape(rows_at(reshape(x, {x.numel(), 1}), positions), positions.shape());
+}
 
 }  // namespace
 

@@ -66,6 +66,20 @@ const OpCases cases{
      {table, indices({3, 5}, 7)},
      [](Ins in) { return gather(in[0], 0, in[1]); },
      [](Ins in) { return transpose(gather(transpose(in[0], 0, 1), 1, transpose(in[1], 0, 1)), 0, 1); }},
+    {"gather 1 of three axes",
+     {{{3, 5, 4}}, indices({2, 6, 3}, 5)},
+     [](Ins in) { return gather(in[0], 1, in[1]); },
+     [](Ins in) {
+       std::vector<double> y;
+       const auto x = in[0].to_vector<double>();
+       const auto index = in[1].to_vector<I>();
+       for (I i = 0; i < 2; ++i)
+         for (I j = 0; j < 6; ++j)
+           for (I k = 0; k < 3; ++k)
+             y.push_back(
+                 x[static_cast<std::size_t>((i * 5 + index[static_cast<std::size_t>((i * 6 + j) * 3 + k)]) * 4 + k)]);
+       return Tensor::from(y, {2, 6, 3});
+     }},
     {"scatter_add 1",
      {table, indices({6, 8}, 5), {{6, 8}}},
      [](Ins in) { return scatter_add(in[0], 1, in[1], in[2]); },
@@ -131,6 +145,16 @@ TEST_CASE("index_select, gather: integers and complex numbers") {
     return mul(real(z), square(imag(z)));
   };
   CHECK(gradient_error(f, {a, b}, {true, true}) <= 1e-7);
+}
+
+TEST_CASE("gather: more elements than a task has") {
+  const Tensor x = random_tensor({{250, 300}}, 1);
+  std::vector<I> rows(200 * 290);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<I>(i * 7919 % 250);
+  const std::vector<double> from = x.to_vector<double>();
+  const std::vector<double> got = gather(x, 0, Tensor::from(rows, {200, 290})).to_vector<double>();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    REQUIRE(got[i] == from[static_cast<std::size_t>(rows[i]) * 300 + i % 290]);
 }
 
 TEST_CASE("scatter_add: bf16 sums are rounded once") {

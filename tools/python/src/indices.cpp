@@ -37,7 +37,7 @@ Tensor places_of(nb::handle key, int64_t size) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   nb::object array = numpy.attr("asarray")(key);
   if (is_mask(key)) {
-    if (nb::cast<int64_t>(array.attr("size")) != size)
+    if (nb::cast<int64_t>(array.attr("ndim")) != 1 || nb::cast<int64_t>(array.attr("size")) != size)
       throw nb::index_error(("expected a mask of " + std::to_string(size) + " elements, got one of shape " +
                              nb::cast<std::string>(nb::str(nb::handle(nb::object(array.attr("shape"))))))
                                 .c_str());
@@ -149,7 +149,8 @@ Tensor indexed(const Tensor& x, nb::handle key) {
   if (!is_full_mask) return Index(x, key).result();
   if (nb::cast<Shape>(nb::module_::import_("numpy").attr("shape")(key)) != x.shape())
     throw nb::index_error(("expected a mask of the tensor's shape " + to_string(x.shape())).c_str());
-  return index_select(reshape(x, {-1}), 0, places_of(key, x.numel()));
+  const nb::object flat = nb::module_::import_("numpy").attr("ravel")(key).attr("astype")("bool");
+  return index_select(reshape(x, {-1}), 0, places_of(flat, x.numel()));
 }
 
 }  // namespace weft::python

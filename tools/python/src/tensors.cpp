@@ -83,14 +83,20 @@ using Unary = Tensor (*)(const Tensor&);
 using Binary = Tensor (*)(const Tensor&, const Tensor&);
 using WithNumber = Tensor (*)(const Tensor&, double);
 
+// An operator of two tensors.
+nb::object of_tensors(nb::handle a, nb::handle b, Binary tensors) {
+  if (!is_operand(b)) return nb::borrow(Py_NotImplemented);
+  const auto [x, y] = promoted(operand(a), operand(b));
+  return nb::cast(unlocked([&, &x = x, &y = y] { return tensors(x, y); }));
+}
+
+// The same, or that of a tensor and a number.
 nb::object binary(nb::handle a, nb::handle b, Binary tensors, WithNumber number) {
   if (const auto c = number_of(b)) {
     const Tensor x = operand(a);
     return nb::cast(unlocked([&] { return number(x, *c); }));
   }
-  if (!is_operand(b)) return nb::borrow(Py_NotImplemented);
-  const auto [x, y] = promoted(operand(a), operand(b));
-  return nb::cast(unlocked([&, &x = x, &y = y] { return tensors(x, y); }));
+  return of_tensors(a, b, tensors);
 }
 
 template <class Class>
@@ -185,33 +191,18 @@ void add_members(Class& type) {
   add_operator(type, "__eq__", equal, equal);
   add_operator(type, "__ne__", not_equal, not_equal);
   type.attr("__hash__") = nb::handle(reinterpret_cast<PyObject*>(&PyBaseObject_Type)).attr("__hash__");  // identity
+  add_operator(
+      type, "__rpow__", [](const Tensor& a, const Tensor& b) { return pow(b, a); },
+      [](const Tensor& x, double c) { return pow(Tensor::scalar(c, x.dtype()), x); });
   type.def(
-      "__rpow__",
-      [](nb::handle x, nb::handle base) -> nb::object {
-        const Tensor exponent = operand(x);
-        const auto number = number_of(base);
-        if (!number && !is_operand(base)) return nb::borrow(Py_NotImplemented);
-        const Tensor b = number ? Tensor::scalar(*number, exponent.dtype()) : operand(base);
-        return nb::cast(unlocked([&] { return pow(b, exponent); }));
-      },
-      nb::is_operator());
+      "__matmul__", [](nb::handle a, nb::handle b) { return of_tensors(a, b, matmul); }, nb::is_operator());
   type.def(
       "__rmatmul__",
-      [](nb::handle b, nb::handle a) -> nb::object {
-        if (!is_operand(a)) return nb::borrow(Py_NotImplemented);
-        const Tensor x = operand(a), y = operand(b);
-        return nb::cast(unlocked([&] { return matmul(x, y); }));
+      [](nb::handle b, nb::handle a) {
+        return of_tensors(b, a, [](const Tensor& y, const Tensor& x) { return matmul(x, y); });
       },
       nb::is_operator());
   type.def("__neg__", [](nb::handle x) { return neg(operand(x)); });
-  type.def(
-      "__matmul__",
-      [](nb::handle a, nb::handle b) -> nb::object {
-        if (!is_operand(b)) return nb::borrow(Py_NotImplemented);
-        const Tensor x = operand(a), y = operand(b);
-        return nb::cast(unlocked([&] { return matmul(x, y); }));
-      },
-      nb::is_operator());
 }
 
 }  // namespace

@@ -82,6 +82,10 @@ def test_numbers_of_tensors():
 def test_dtypes_of_results():
     x = weft.tensor(X)
     assert (x * X.astype(np.float64)).dtype == "f64" and (X.astype(np.float64) - x).dtype == "f64"
+    assert (x @ X.T.astype(np.float64)).dtype == "f64" and (X.astype(np.float64) @ x.T).dtype == "f64"
+    assert (2.0 ** x).dtype == "f32" and (np.float64(X) ** abs(x)).dtype == "f64"
+    np.testing.assert_allclose((X @ x.T).numpy(), X @ X.T, rtol=1e-5)
+    assert optim.SGD(nn.Linear(2, 2), lr=np.float32(0.5)).lr == 0.5
     assert (weft.tensor([1, 2, 3, 4]) * x).dtype == "f32" and (weft.tensor([1.0], "bf16") + x).dtype == "f32"
     assert ops.where(x > 0, x, np.zeros(4)).dtype == "f64" and (x < np.zeros(4)).dtype == "i8"
     assert ops.sum([1.0, 2.0]).item() == 3 and ops.embedding(np.int32([1]), X).shape == (1, 4)
@@ -120,6 +124,7 @@ def test_indices(index):
     (3, IndexError), (-4, IndexError), ((0, 0, 0), IndexError), ((Ellipsis, Ellipsis), IndexError), (1.5, TypeError),
     ("a", TypeError), (True, TypeError), ([0, 3], IndexError), ([-4], IndexError), ([True], IndexError),
     ([[0]], TypeError), ([0.5], TypeError), (np.ones((4, 3), bool), IndexError),
+    ((slice(None), np.ones((2, 2), bool)), IndexError),
 ], ids=str)
 def test_wrong_indices(index, error):
     with pytest.raises(error):

@@ -183,7 +183,7 @@ def test_forecasts_of_several_columns():
     np.testing.assert_allclose(both.model.forecast(np.stack([time % 4, 50 - time % 3], 1)), [[0, 50], [1, 49]], atol=0.5)
     one = train(time % 5, None, task="forecast", arch="gmlp", length=8, steps=2).model
     assert one.forecast(time % 5).shape == (1, 1) and one.max_length == 8
-    for wrong, error in ((["a", "b"], TypeError), (np.zeros((2, 2, 2)), TypeError), ([1.0, np.inf], ValueError)):
+    for wrong, error in ((["a", "b"], TypeError), (np.zeros((0, 2)), TypeError), (np.zeros((2, 2, 2)), TypeError), ([1.0, np.inf], ValueError)):
         with pytest.raises(error, match="data: "):
             train(wrong, None, task="forecast")
     with pytest.raises(weft.Error, match="task forecast, got classifier"):

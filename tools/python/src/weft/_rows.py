@@ -88,7 +88,7 @@ def listed(name: str, values: Any) -> list[Any]:
 def series_of(data: Any) -> tuple[npt.NDArray[np.float32], list[str]]:
     """A series as (n, columns) float32, and the names of its columns: those of a pandas table, or "0", "1", …"""
     given = np.asarray(data)
-    if given.dtype.kind not in "biuf" or given.ndim not in (1, 2):
+    if given.dtype.kind not in "biuf" or given.ndim not in (1, 2) or given.size == 0:
         raise TypeError(f"data: expected a series of numbers (n) or (n, columns), got {given.dtype} of shape "
                         f"{given.shape}")
     numbers = np.ascontiguousarray(given.reshape(len(given), -1), dtype=np.float32)

@@ -65,7 +65,7 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
     """The data of the task: a text, a series, or rows."""
     if task is not None and task not in _TASKS:
         raise ValueError(f"task: expected one of {', '.join(_TASKS)}, got {task!r}")
-    if isinstance(data, (str, os.PathLike)) and len(os.fspath(data)) < 1000 and os.path.exists(data):
+    if isinstance(data, (str, os.PathLike)) and len(os.fspath(data)) < 1000 and os.path.isfile(data):
         raise ValueError(f"data: expected a text, got the name of the file {str(data)!r}: use open(name).read()")
     is_text = isinstance(data, str) or task in ("causal-lm", "masked-lm")
     if is_text or task == "forecast":

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -30,7 +31,7 @@ class Optimizer(_weft.Optimizer):
     def __init__(self, parameters: Any, name: str = "adamw", lr: float = 1e-3, *,
                  weight_decay: Union[float, None] = None, clip: float = 1.0, **own: float) -> None:
         for key, value in {"lr": lr, "weight_decay": weight_decay, "clip": clip, **own}.items():
-            if not isinstance(value, (int, float)) and not (key == "weight_decay" and value is None):
+            if not isinstance(value, numbers.Real) and not (key == "weight_decay" and value is None):
                 raise TypeError(f"{key}: expected a number, got {value!r}")
         super().__init__(_named(parameters), name, lr, {key.replace("_", "-"): value for key, value in own.items()},
                          weight_decay, clip)
