@@ -140,6 +140,9 @@ TEST_CASE("index_select, gather: integers and complex numbers") {
   const Tensor chosen = index_select(complex(a, b), 0, columns);
   CHECK(same_bits(real(chosen), index_select(a, 0, columns)));
   CHECK(same_bits(imag(chosen), index_select(b, 0, columns)));
+  const Tensor at = Tensor::from<I>({1, 0, 1}, {3, 1}), gathered = gather(complex(a, b), 1, at);
+  CHECK(same_bits(real(gathered), gather(a, 1, at)));
+  CHECK(same_bits(imag(gathered), gather(b, 1, at)));
   const Function f = [&](const std::vector<Tensor>& in) {
     const Tensor z = gather(complex(in[0], in[1]), 1, Tensor::from<I>({1, 0, 1}, {3, 1}));
     return mul(real(z), square(imag(z)));
