@@ -1,5 +1,7 @@
 #include "weft/parameter_set.h"
 
+#include <algorithm>
+
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/detail/rebind.h"
@@ -62,6 +64,14 @@ Tensor& ParameterSet::state(std::size_t k) {
 }
 
 void ParameterSet::zero_gradients() { raw::fill(gradients_, 0.0); }
+
+void ParameterSet::begin(const std::vector<Leaf>& leaves) {
+  const auto is_parameter = [](const Leaf& leaf) { return leaf.parameter != nullptr; };
+  const auto is_here = [&](const Leaf& leaf) { return index_.count(leaf.parameter) > 0; };
+  if (std::any_of(leaves.begin(), leaves.end(), is_parameter) && std::none_of(leaves.begin(), leaves.end(), is_here))
+    throw Error("[backward] expected a result that depends on parameters of this set (" + entries_.front().name +
+                ", …), got one that depends on other parameters only");
+}
 
 void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
   const auto found = index_.find(leaf.parameter);

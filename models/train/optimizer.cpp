@@ -234,6 +234,19 @@ void Optimizer::check_in_place(const Group& group) {
                 "\" replaced a tensor: expected changes of the values and states in place");
 }
 
+// Copies of the values of the parameters that were frozen after the optimizer was made.
+std::vector<Optimizer::Kept> Optimizer::frozen_parts() {
+  std::vector<Kept> parts;
+  for (const ParameterSet::Entry& entry : set_.entries()) {
+    if (entry.parameter.trainable()) continue;
+    Kept part{set_.values().view({entry.numel}, {1}, entry.offset),
+              Tensor::empty({entry.numel}, set_.values().dtype())};
+    raw::copy(part.view, part.copy);
+    parts.push_back(part);
+  }
+  return parts;
+}
+
 double Optimizer::step(std::int64_t step, double learning_rate) {
   return guard_memory("optimizer", [&] {
     const double norm = l2_norm(set_.gradients());
@@ -241,6 +254,7 @@ double Optimizer::step(std::int64_t step, double learning_rate) {
     UpdateStep now = options_of_steps_;
     now.step = step;
     now.grad_scale = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + 1e-6)) : 1;
+    const std::vector<Kept> frozen = frozen_parts();
     for (Group& group : groups_) {
       now.lr = learning_rate * group.rate;
       now.weight_decay = group.weight_decay;
@@ -248,6 +262,7 @@ double Optimizer::step(std::int64_t step, double learning_rate) {
       kind_.update(group.range, now);
       check_in_place(group);
     }
+    for (Kept part : frozen) raw::copy(part.copy, part.view);
     return norm;
   });
 }

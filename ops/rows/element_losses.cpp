@@ -42,6 +42,43 @@ struct BinaryCrossEntropyOp : Op {
   }
 };
 
+// x and t of one shape, f32 or f64: y = f(x - t). dx = f'(x - t) dy, dt = -dx.
+struct DistanceOp : Op {
+  const char* loss;
+  Distance f;
+  double delta;  // of Distance::huber
+  DistanceOp(const char* n, Distance distance, double d) : loss(n), f(distance), delta(d) {}
+  const char* name() const noexcept override { return loss; }
+  Shape shape(const Inputs& in) const override { return in[0].shape(); }  // checked by pair_of
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor x = raw::contiguous(in[0]), t = raw::contiguous(in[1]);
+    Tensor y = Tensor::empty(shape, x.dtype());
+    with_real(loss, x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = [&, k = kernels<LossKernels<T>>().distance](const T* a, const T* b, T* to, std::int64_t n) {
+        k(f, static_cast<T>(delta), a, b, to, n);
+      };
+      pointwise<T>(kernel, y, x, t);
+    });
+    return y;
+  }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
+  void backward(Backward& b) const override {
+    const Tensor x = raw::contiguous(b.input(0)), t = raw::contiguous(b.input(1)), dy = raw::contiguous(b.gradient());
+    Tensor dx = Tensor::empty(x.shape(), x.dtype());
+    with_real(loss, x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto kernel = [&, k = kernels<LossKernels<T>>().distance_backward](const T* a, const T* c, const T* g,
+                                                                               T* to, std::int64_t n) {
+        k(f, static_cast<T>(delta), a, c, g, to, n);
+      };
+      pointwise<T>(kernel, dx, x, t, dy);
+    });
+    if (b.needs(1)) b.add(1, neg(dx));
+    if (b.needs(0)) b.add(0, dx);
+  }
+};
+
 struct Pair {
   Tensor x, target;
 };
@@ -69,25 +106,26 @@ Tensor reduced(const char* loss, const Tensor& terms, Reduction reduction) {
   }
 }
 
+Tensor distance(const char* loss, Distance f, double delta, const Tensor& x, const Tensor& target,
+                Reduction reduction) {
+  const Pair of = pair_of(loss, x, target);
+  return reduced(loss, apply_op(DistanceOp(loss, f, delta), of.x, of.target), reduction);
+}
+
 }  // namespace
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  const Pair of = pair_of("mse_loss", x, target);
-  return reduced("mse_loss", square(of.x - of.target), reduction);
+  return distance("mse_loss", Distance::squared, 0, x, target, reduction);
 }
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  const Pair of = pair_of("l1_loss", x, target);
-  return reduced("l1_loss", abs(of.x - of.target), reduction);
+  return distance("l1_loss", Distance::absolute, 0, x, target, reduction);
 }
 
-// With q = min(|e|, δ): q (|e| - q/2).
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction) {
   if (!(delta > 0) || !std::isfinite(delta))
     fail("huber_loss", "expected a delta above 0, got " + std::to_string(delta));
-  const Pair of = pair_of("huber_loss", x, target);
-  const Tensor size = abs(of.x - of.target), inner = clamp(size, 0, delta);
-  return reduced("huber_loss", inner * (size - scale(inner, 0.5)), reduction);
+  return distance("huber_loss", Distance::huber, delta, x, target, reduction);
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target, Reduction reduction) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/common.h"
+#include "base/indices.h"
 #include "pointwise/kernels/elementwise.h"
 #include "weft/context.h"
 #include "weft/rows.h"
@@ -22,14 +23,10 @@ struct EmbeddingOp : Op {
 
   Shape shape(const Inputs& in) const override {
     const Tensor &indices = in[0], &weight = in[1];
-    if (!indices.defined() || indices.dtype() != DType::i64)
-      fail(name(), "expected indices of dtype i64, got " + describe(indices));
+    check_indices_dtype(name(), indices);
     check_floating(name(), weight);
     if (weight.rank() != 2) fail(name(), "expected a weight of shape (v, d), got " + describe(weight));
-    for (const std::int64_t index : indices.to_vector<std::int64_t>())
-      if (index < 0 || index >= weight.size(0))
-        fail(name(),
-             "expected indices from 0 to " + std::to_string(weight.size(0) - 1) + ", got " + std::to_string(index));
+    check_range(name(), raw::contiguous(indices).data<std::int64_t>(), indices.numel(), weight.size(0));
     Shape out = indices.shape();
     out.push_back(weight.size(1));
     return out;

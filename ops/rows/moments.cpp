@@ -1,4 +1,4 @@
-// norm, var, logsumexp, and pools: made of sums, maxima and pointwise operations.
+// norm and var: made of sums, maxima and pointwise operations.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,20 +32,6 @@ Tensor root(const Tensor& s) {
   return where(is_zero, 0.0, sqrt(where(is_zero, 1.0, s)));
 }
 
-// The windows of the last axis, side by side along a new last axis: (…, n) -> (…, m, kernel).
-Tensor windows(const char* op, const Tensor& x, std::int64_t kernel, std::int64_t stride) {
-  check_floating(op, x);
-  if (x.rank() < 1) fail(op, "expected a tensor (…, n), got shape ()");
-  const std::int64_t n = x.size(-1), step = stride == 0 ? kernel : stride;
-  if (kernel < 1 || kernel > n || step < 1)
-    fail(op, "expected a kernel of 1 to " + std::to_string(n) + " elements and a stride of at least 1, got " +
-                 std::to_string(kernel) + " and " + std::to_string(stride));
-  const std::int64_t last = (n - kernel) / step * step;
-  std::vector<Tensor> parts;
-  for (std::int64_t t = 0; t < kernel; ++t) parts.push_back(slice(x, -1, t, t + last + 1, step));
-  return stack(parts, -1);
-}
-
 }  // namespace
 
 Tensor norm(const Tensor& x, double p, const std::vector<std::int64_t>& dims, bool keepdim) {
@@ -68,25 +54,6 @@ Tensor var(const Tensor& x, const std::vector<std::int64_t>& dims, std::int64_t 
       return squares / std::max(0.0, n - static_cast<double>(correction));
     });
   });
-}
-
-Tensor logsumexp(const Tensor& x, std::int64_t dim, bool keepdim) {
-  return guard_memory("logsumexp", [&] {
-    check_floating("logsumexp", x);
-    return rounded_once(x, [&](const Tensor& wide) {
-      // An infinite maximum is not subtracted, because ∞ - ∞ is NaN.
-      const Tensor largest = max(wide.detach(), dim, true), shift = where(equal(abs(largest), infinity), 0.0, largest);
-      const Tensor y = add(log(sum(exp(sub(wide, shift)), {dim}, true)), shift);
-      return keepdim ? y : squeeze(y, dim);
-    });
-  });
-}
-
-Tensor max_pool1d(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
-  return guard_memory("max_pool1d", [&] { return max(windows("max_pool1d", x, kernel, stride), -1); });
-}
-Tensor mean_pool1d(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
-  return guard_memory("mean_pool1d", [&] { return mean(windows("mean_pool1d", x, kernel, stride), {-1}); });
 }
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // Sums and products of all elements up to each: cumsum, cumprod.
 #include <algorithm>
 
-#include "base/common.h"
+#include "base/lines.h"
 #include "weft/pointwise.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
@@ -11,51 +11,45 @@ using namespace detail;
 
 namespace {
 
-// A contiguous tensor as lines along an axis: element i of line (o, k) is at (o n + i) inner + k.
-struct Lines {
-  std::int64_t outer = 1, n = 1, inner = 1;
+// y_i = f(y_(i-1), x_i) along `rows` rows of n elements. Each waits for the one before; several rows at a time don't.
+template <int rows, class T, class F>
+void scan_rows(const T* x, T* y, std::int64_t n, F f) {
+  T last[rows];
+  for (std::int64_t r = 0; r < rows; ++r) y[r * n] = last[r] = x[r * n];
+  for (std::int64_t i = 1; i < n; ++i)
+    for (std::int64_t r = 0; r < rows; ++r) y[r * n + i] = last[r] = f(last[r], x[r * n + i]);
+}
 
-  Lines(const Shape& shape, std::size_t dim) : n(shape[dim]) {
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      if (i != dim) (i < dim ? outer : inner) *= shape[i];
+template <class T, class F>
+void scan(const Lines& lines, const T* x, T* y, F f) {
+  const std::int64_t n = lines.n, inner = lines.inner;
+  if (inner > 1) {
+    for_lines(lines, [&](std::int64_t o, std::int64_t k, std::int64_t count) {
+      const T* from = x + o * n * inner + k;
+      T* to = y + o * n * inner + k;
+      std::copy_n(from, count, to);
+      for (std::int64_t i = 1; i < n; ++i, to += inner) {
+        from += inner;
+        for (std::int64_t j = 0; j < count; ++j) to[inner + j] = f(to[j], from[j]);
+      }
+    });
+  } else if (n > 0 && inner == 1) {
+    Context::current().parallel_for(lines.outer, std::max<std::int64_t>(1, task_elements / n),
+                                    [&](std::int64_t r, std::int64_t end) {
+                                      for (; r + 4 <= end; r += 4) scan_rows<4>(x + r * n, y + r * n, n, f);
+                                      for (; r < end; ++r) scan_rows<1>(x + r * n, y + r * n, n, f);
+                                    });
   }
-};
-
-// Calls f(first, count) for the adjacent lines whose first elements lie at first … first + count - 1.
-template <class F>
-void for_lines(const Lines& lines, F f) {
-  if (lines.n == 0 || lines.outer * lines.inner == 0) return;
-  const std::int64_t grain = std::max<std::int64_t>(1, task_elements / lines.n);
-  Context::current().parallel_for(lines.outer * lines.inner, grain, [&](std::int64_t begin, std::int64_t end) {
-    while (begin < end) {
-      const std::int64_t o = begin / lines.inner, k = begin % lines.inner;
-      const std::int64_t count = std::min(end - begin, lines.inner - k);
-      f(o * lines.n * lines.inner + k, count);
-      begin += count;
-    }
-  });
 }
 
-// x in the dtype of computation, as a tensor of its own.
-Tensor own_copy(const Tensor& x) {
-  Tensor y = Tensor::empty(x.shape(), computed_of(x.dtype()));
-  raw::copy(as_dtype(x, y.dtype()), y);
-  return y;
-}
-
-// y_i = f(y_(i-1), x_i) along dim, in x's dtype.
+// y_i = f(y_(i-1), x_i) along dim, in x's dtype; for bf16 computed in f32.
 template <class F>
 Tensor scanned(const char* op, const Tensor& x, std::int64_t dim, F f) {
-  Tensor y = own_copy(x);
-  const Lines lines(y.shape(), checked_dim(op, dim, y.rank()));
+  const Tensor from = raw::contiguous(as_dtype(x, computed_of(x.dtype())));
+  Tensor y = Tensor::empty(x.shape(), from.dtype());
   with_real(op, y.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
-    T* all = y.mutable_data<T>();
-    for_lines(lines, [&](std::int64_t first, std::int64_t count) {
-      T* before = all + first;
-      for (std::int64_t i = 1; i < lines.n; ++i, before += lines.inner)
-        for (std::int64_t k = 0; k < count; ++k) before[lines.inner + k] = f(before[k], before[lines.inner + k]);
-    });
+    scan(Lines(y.shape(), checked_dim(op, dim, y.rank())), from.data<T>(), y.mutable_data<T>(), f);
   });
   return as_dtype(y, x.dtype());
 }
@@ -94,26 +88,28 @@ struct CumprodOp : ScanOp {
   // divides by nothing, so that zeros need no care.
   void backward(Backward& b) const override {
     const Tensor x = raw::contiguous(as_dtype(b.input(0), computed_of(b.input(0).dtype())));
-    Tensor s = own_copy(b.gradient());
+    Tensor dx = Tensor::empty(x.shape(), x.dtype());
+    raw::copy(as_dtype(b.gradient(), x.dtype()), dx);
     const Lines lines(x.shape(), checked_dim(name(), dim, x.rank()));
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      T* sums = s.mutable_data<T>();
-      for_lines(lines, [&](std::int64_t first, std::int64_t count) {
-        const T* from = x.data<T>();
-        for (std::int64_t i = lines.n - 2; i >= 0; --i)
-          for (std::int64_t k = first; k < first + count; ++k)
-            sums[i * lines.inner + k] += from[(i + 1) * lines.inner + k] * sums[(i + 1) * lines.inner + k];
-        for (std::int64_t k = first; k < first + count; ++k) {
-          T product = 1;
-          for (std::int64_t i = 0; i < lines.n; ++i) {
-            sums[i * lines.inner + k] *= product;
-            product *= from[i * lines.inner + k];
+      const std::int64_t n = lines.n, inner = lines.inner;
+      for_lines(lines, [&](std::int64_t o, std::int64_t k, std::int64_t count) {
+        const T* from = x.data<T>() + o * n * inner + k;
+        T* s = dx.mutable_data<T>() + o * n * inner + k;
+        for (std::int64_t i = n - 2; i >= 0; --i)
+          for (std::int64_t j = 0; j < count; ++j)
+            s[i * inner + j] += from[(i + 1) * inner + j] * s[(i + 1) * inner + j];
+        std::vector<T> products(static_cast<std::size_t>(count), T(1));
+        for (std::int64_t i = 0; i < n; ++i)
+          for (std::int64_t j = 0; j < count; ++j) {
+            T& product = products[static_cast<std::size_t>(j)];
+            s[i * inner + j] *= product;
+            product *= from[i * inner + j];
           }
-        }
       });
     });
-    b.add(0, as_dtype(s, b.gradient().dtype()));
+    b.add(0, as_dtype(dx, b.gradient().dtype()));
   }
 };
 

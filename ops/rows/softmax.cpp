@@ -1,8 +1,9 @@
-// softmax and log_softmax along any axis.
+// softmax, log_softmax and logsumexp along any axis.
 #include <algorithm>
 
 #include "base/pointwise.h"
 #include "rows/kernels/softmax.h"
+#include "weft/detail/out_of_memory.h"
 #include "weft/rows.h"
 #include "weft/shape.h"
 
@@ -77,6 +78,51 @@ struct LogSoftmaxOp : RowOp {
   }
 };
 
+// x (…, n): y = ln sum_j e^x_j, (…). dx = softmax(x) dy
+struct LogSumExpOp : Op {
+  Tensor stats;  // (…, 2), of the kernel
+  const char* name() const noexcept override { return "logsumexp"; }
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
+  Shape shape(const Inputs& in) const override { return Shape(in[0].shape().begin(), in[0].shape().end() - 1); }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor x = raw::contiguous(in[0]);
+    Tensor y = Tensor::empty(shape, x.dtype());
+    stats = Tensor::empty({y.numel(), 2}, x.dtype());
+    for_rows(x, [&](const auto& kernel, auto* type, std::int64_t first, std::int64_t rows, std::int64_t n) {
+      using T = element_of<decltype(type)>;
+      kernel.logsumexp(x.data<T>() + first * n, y.mutable_data<T>() + first, stats.mutable_data<T>() + 2 * first, rows,
+                       n);
+    });
+    return y;
+  }
+
+  void backward(Backward& b) const override {
+    const Tensor x = raw::contiguous(b.input(0)), dy = raw::contiguous(b.gradient());
+    Tensor dx = Tensor::empty(x.shape(), x.dtype());
+    for_rows(x, [&](const auto& kernel, auto* type, std::int64_t first, std::int64_t rows, std::int64_t n) {
+      using T = element_of<decltype(type)>;
+      kernel.logsumexp_backward(x.data<T>() + first * n, stats.data<T>() + 2 * first, dy.data<T>() + first,
+                                dx.mutable_data<T>() + first * n, rows, n);
+    });
+    b.add(0, dx);
+  }
+
+ private:
+  // Calls f(kernels, null pointer of the element's type, first row, rows, n) for pieces of x's rows.
+  template <class F>
+  void for_rows(const Tensor& x, F f) const {
+    if (x.numel() == 0) return;
+    const std::int64_t n = x.size(-1);
+    with_real(name(), x.dtype(), [&](auto* type) {
+      const auto& kernel = kernels<SoftmaxKernels<element_of<decltype(type)>>>();
+      Context::current().parallel_for(
+          x.numel() / n, std::max<std::int64_t>(1, task_elements / n),
+          [&](std::int64_t begin, std::int64_t end) { f(kernel, type, begin, end - begin, n); });
+    });
+  }
+};
+
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t dim) { return apply_op(SoftmaxOp(dim), x); }
@@ -84,6 +130,19 @@ Tensor log_softmax(const Tensor& x, std::int64_t dim) {
   if (!x.defined() || x.dtype() != DType::bf16) return apply_op(LogSoftmaxOp(dim), x);
   // e^y of a y rounded to bf16 would have errors of some percent, so backward reads y in f32.
   return cast(log_softmax(cast(x, DType::f32), dim), DType::bf16);
+}
+
+Tensor logsumexp(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return guard_memory("logsumexp", [&] {
+    check_floating("logsumexp", x);
+    if (x.size(static_cast<std::int64_t>(checked_dim("logsumexp", dim, x.rank()))) == 0)
+      fail("logsumexp", "there is no element along axis " + std::to_string(dim) + " of shape " + to_string(x.shape()));
+    return rounded_once(x, [&](const Tensor& wide) {
+      const Tensor y = apply_op(LogSumExpOp(), transpose(wide, dim, -1));
+      const Tensor in_place = transpose(unsqueeze(y, -1), dim, -1);
+      return keepdim ? in_place : squeeze(in_place, dim);
+    });
+  });
 }
 
 }  // namespace weft

@@ -1,7 +1,8 @@
 // topk: the largest or smallest elements along an axis.
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "base/common.h"
 #include "weft/detail/out_of_memory.h"
@@ -13,16 +14,60 @@ using namespace detail;
 
 namespace {
 
-// NaN is larger than all numbers.
+// An element and its index as integers, in the order in which topk returns them: the smallest first.
 template <class T>
-bool is_less(T a, T b) {
-  return std::isnan(b) ? !std::isnan(a) : a < b;
+struct Ranked;
+template <>
+struct Ranked<float> {
+  using Bits = std::uint32_t;
+  using Key = std::uint64_t;  // the element's place in the order, then the index
+  static Key key(Bits place, std::int64_t index) { return Key{place} << 32 | static_cast<std::uint32_t>(index); }
+  static std::int64_t index(Key key) { return static_cast<std::int64_t>(key & 0xffffffff); }
+};
+template <>
+struct Ranked<double> {
+  using Bits = std::uint64_t;
+  using Key = std::pair<Bits, std::int64_t>;
+  static Key key(Bits place, std::int64_t index) { return {place, index}; }
+  static std::int64_t index(const Key& key) { return key.second; }
+};
+
+// x's place among all numbers in ascending order: its bits as an integer of which the sign's bit is inverted, or, for a
+// negative x, all bits. -0 and 0 have the same place. NaN is larger than all numbers. Nothing here is a branch, because
+// signs are hard to predict.
+template <class T>
+typename Ranked<T>::Bits place_of(T x) {
+  using Bits = typename Ranked<T>::Bits;
+  constexpr int last = 8 * sizeof(T) - 1;
+  const T number = x + T(0);  // -0 becomes 0
+  Bits bits = 0;
+  std::memcpy(&bits, &number, sizeof bits);
+  const Bits is_negative = bits >> last, is_nan = x != x;
+  return (bits ^ ((0 - is_negative) | Bits{1} << last)) | (0 - is_nan);
+}
+
+// The indices of the k largest, or smallest, of n elements, in order. Equal elements are in the order of their indices.
+template <class T>
+void first_of_row(const T* row, std::int64_t n, std::int64_t k, bool largest,
+                  std::vector<typename Ranked<T>::Key>& keys, std::int64_t* result) {
+  const typename Ranked<T>::Bits inverted = largest ? ~typename Ranked<T>::Bits{0} : 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    keys[static_cast<std::size_t>(i)] = Ranked<T>::key(place_of(row[i]) ^ inverted, i);
+  const auto first = keys.begin(), last = first + k;
+  if (k <= n / 16) {  // only few elements are compared with more than one
+    std::partial_sort(first, last, first + n);
+  } else {
+    if (k < n) std::nth_element(first, last, first + n);
+    std::sort(first, last);
+  }
+  std::transform(first, last, result, Ranked<T>::index);
 }
 
 // The indices of the k largest, or smallest, elements of each row, in order: (…, k) for x (…, n).
 Tensor first_of_rows(const Tensor& x, std::int64_t k, bool largest) {
-  const Tensor rows = raw::contiguous(as_dtype(x, computed_of(x.dtype())));
-  const std::int64_t n = rows.size(-1);
+  const std::int64_t n = x.size(-1);
+  const bool fits_f32_key = n <= std::int64_t{1} << 32;
+  const Tensor rows = raw::contiguous(as_dtype(x, fits_f32_key ? computed_of(x.dtype()) : DType::f64));
   Shape shape = rows.shape();
   shape.back() = k;
   Tensor result = Tensor::empty(shape, DType::i64);
@@ -30,19 +75,12 @@ Tensor first_of_rows(const Tensor& x, std::int64_t k, bool largest) {
   with_real("topk", rows.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     auto* to = result.mutable_data<std::int64_t>();
-    Context::current().parallel_for(
-        result.numel() / k, std::max<std::int64_t>(1, task_elements / n), [&](std::int64_t begin, std::int64_t end) {
-          std::vector<std::int64_t> order(static_cast<std::size_t>(n));
-          for (std::int64_t r = begin; r < end; ++r) {
-            const T* row = rows.data<T>() + r * n;
-            std::iota(order.begin(), order.end(), 0);
-            std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](std::int64_t i, std::int64_t j) {
-              const T a = largest ? row[j] : row[i], b = largest ? row[i] : row[j];
-              return is_less(a, b) || (!is_less(b, a) && i < j);
-            });
-            std::copy_n(order.begin(), k, to + r * k);
-          }
-        });
+    Context::current().parallel_for(result.numel() / k, std::max<std::int64_t>(1, task_elements / n),
+                                    [&](std::int64_t begin, std::int64_t end) {
+                                      std::vector<typename Ranked<T>::Key> keys(static_cast<std::size_t>(n));
+                                      for (std::int64_t r = begin; r < end; ++r)
+                                        first_of_row(rows.data<T>() + r * n, n, k, largest, keys, to + r * k);
+                                    });
   });
   return result;
 }

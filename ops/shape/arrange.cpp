@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/common.h"
+#include "base/indices.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/pointwise.h"
 #include "weft/shape.h"
@@ -154,22 +155,18 @@ Tensor arange(double start, double stop, double step, DType dtype) {
 
 Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype) {
   return guard_memory("one_hot", [&] {
-    if (!indices.defined() || indices.dtype() != DType::i64)
-      fail("one_hot", "expected indices of dtype i64, got " + describe(indices));
+    check_indices_dtype("one_hot", indices);
     if (classes < 0) fail("one_hot", "expected at least 0 classes, got " + std::to_string(classes));
+    const Tensor dense = raw::contiguous(indices);
+    const auto* index = dense.data<std::int64_t>();
+    check_range("one_hot", index, dense.numel(), classes);
     Shape shape = indices.shape();
     shape.push_back(classes);
     Tensor y = Tensor::zeros(shape, dtype);
     with_floating("one_hot", dtype, [&](auto* type) {
       using T = element_of<decltype(type)>;
       T* row = y.mutable_data<T>();
-      for (const std::int64_t index : indices.to_vector<std::int64_t>()) {
-        if (index < 0 || index >= classes)
-          fail("one_hot",
-               "expected indices from 0 to " + std::to_string(classes - 1) + ", got " + std::to_string(index));
-        row[index] = T(1);
-        row += classes;
-      }
+      for (std::int64_t i = 0; i < dense.numel(); ++i, row += classes) row[index[i]] = T(1);
     });
     return y;
   });

@@ -160,6 +160,73 @@ TEST_CASE("gather: more elements than a task has") {
     REQUIRE(got[i] == from[static_cast<std::size_t>(rows[i]) * 300 + i % 290]);
 }
 
+TEST_CASE("gather and scatter_add along each axis: more elements than a task has, fewer indices than the tensor has") {
+  const Shape shape{30, 40, 50};
+  for (const Shape& chosen : {Shape{30, 40, 50}, Shape{29, 40, 50}, Shape{30, 40, 3}, Shape{7, 35, 41}})
+    for (std::size_t d = 0; d < 3; ++d) {
+      Shape sizes = chosen;
+      sizes[d] = 57;
+      std::vector<I> index(static_cast<std::size_t>(numel(sizes))), place(index.size());
+      for (std::size_t i = 0; i < index.size(); ++i) index[i] = static_cast<I>(i * 7919 % 29) * (shape[d] - 1) / 28;
+      for (std::size_t i = 0; i < place.size(); ++i) {
+        I rest = static_cast<I>(i), at[3];
+        for (std::size_t axis = 3; axis-- > 0; rest /= sizes[axis]) at[axis] = rest % sizes[axis];
+        at[d] = index[i];
+        place[i] = (at[0] * shape[1] + at[1]) * shape[2] + at[2];
+      }
+      const Tensor x = random_tensor({shape}, 1), source = random_tensor({sizes}, 2), at = Tensor::from(index, sizes);
+      const std::vector<double> from = x.to_vector<double>(), terms = source.to_vector<double>();
+      const auto axis = static_cast<I>(d);
+      CAPTURE(axis);
+      CAPTURE(to_string(sizes));
+      std::vector<double> gathered(place.size()), sums = from;
+      for (std::size_t i = 0; i < place.size(); ++i) {
+        gathered[i] = from[static_cast<std::size_t>(place[i])];
+        sums[static_cast<std::size_t>(place[i])] += terms[i];
+      }
+      CHECK(gather(x, axis, at).to_vector<double>() == gathered);
+      CHECK(scatter_add(x, axis, at, source).to_vector<double>() == sums);
+      CHECK(x.to_vector<double>() == from);
+    }
+}
+
+TEST_CASE("gather and scatter_add: the indices may change before the backward pass") {
+  Tensor at = Tensor::from<I>({1, 0, 1}, {3});
+  Tape tape;
+  const Tensor x = tape.watch(Tensor::zeros({2}, DType::f64)), source = tape.watch(Tensor::zeros({3}, DType::f64));
+  const Tensor weights = Tensor::from<double>({1, 10, 100}, {3});
+  const Tensor y = sum(mul(gather(x, 0, at), weights)) +
+                   sum(mul(scatter_add(x, 0, at, source), Tensor::from<double>({1000, 2000}, {2})));
+  raw::fill(at, 0);
+  Gradients gradients;
+  tape.backward(y, gradients);
+  CHECK(gradients.of(x).to_vector<double>() == std::vector<double>{1010, 2101});
+  CHECK(gradients.of(source).to_vector<double>() == std::vector<double>{2000, 1000, 2000});
+}
+
+TEST_CASE("topk: few, half and all elements of long rows, many of them equal") {
+  const I n = 700;
+  std::vector<double> values(static_cast<std::size_t>(3 * n));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 7919 % 311) / 8 - 19;
+  for (std::size_t i = 0; i < values.size(); i += 5) values[i] = i % 2 == 0 ? 0.0 : -0.0;
+  const Tensor x = Tensor::from(values, {3, n});
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16})
+    for (const bool largest : {true, false})
+      for (const I k : {I{1}, I{43}, I{44}, I{350}, n}) {
+        const Tensor converted = raw::convert(x, dtype);
+        const std::vector<double> all = raw::convert(converted, DType::f64).to_vector<double>();
+        std::vector<I> want;
+        for (I r = 0; r < 3; ++r) {
+          std::vector<I> order(static_cast<std::size_t>(n));
+          std::iota(order.begin(), order.end(), 0);
+          const auto value = [&](I i) { return all[static_cast<std::size_t>(r * n + i)] * (largest ? -1 : 1); };
+          std::stable_sort(order.begin(), order.end(), [&](I i, I j) { return value(i) < value(j); });
+          want.insert(want.end(), order.begin(), order.begin() + k);
+        }
+        CHECK(topk(converted, k, -1, largest).indices.to_vector<I>() == want);
+      }
+}
+
 TEST_CASE("scatter_add: bf16 sums are rounded once") {
   const Tensor ones = Tensor::full({300}, 1, DType::bf16), where_to = Tensor::zeros({300}, DType::i64);
   CHECK(scatter_add(Tensor::zeros({1}, DType::bf16), 0, where_to, ones).item() == 300);
@@ -178,6 +245,8 @@ TEST_CASE("elements by indices: errors") {
                        "[gather] expected indices from 0 to 2, got -1", Error);
   CHECK_THROWS_WITH_AS(gather(x, 1, Tensor::zeros({3, 1}, DType::i64)), doctest::Contains("not longer than it"), Error);
   CHECK_THROWS_AS(gather(x, 1, one), Error);
+  CHECK_THROWS_WITH_AS(scatter_add(x, 1, Tensor::full({2, 3}, 3, DType::i64), x),
+                       "[scatter_add] expected indices from 0 to 2, got 3", Error);
   CHECK_THROWS_WITH_AS(scatter_add(x, 1, Tensor::zeros({1, 1}, DType::i64), x),
                        doctest::Contains("a source of the indices' shape (1, 1)"), Error);
   CHECK_THROWS_AS(scatter_add(x, 1, Tensor::zeros({2, 3}, DType::i64), Tensor::zeros({2, 3}, DType::f64)), Error);

@@ -206,6 +206,15 @@ TEST_CASE("scans whose lines are divided among threads are those of single rows"
   CHECK(gradient(x, first) == gradient(x, last));
 }
 
+TEST_CASE("logsumexp of rows that are divided among tasks, along each axis") {
+  const Tensor x = random_tensor({{130, 257}, -3, 3}, 4);
+  const auto by_hand = [&](I axis) { return log(sum(exp(x), {axis})); };
+  CHECK(max(abs(sub(logsumexp(x, 1), by_hand(1))), 0).item() < 1e-12);
+  CHECK(max(abs(sub(logsumexp(x, 0), by_hand(0))), 0).item() < 1e-12);
+  CHECK(logsumexp(x, 0, true).shape() == Shape{1, 257});
+  CHECK(logsumexp(Tensor::zeros({0, 3}), 1).shape() == Shape{0});
+}
+
 TEST_CASE("norm and logsumexp at 0 and infinity") {
   const auto root = [](const Tensor& t) { return norm(t); };
   CHECK(norm(Tensor::zeros({3})).item() == 0);
@@ -214,7 +223,22 @@ TEST_CASE("norm and logsumexp at 0 and infinity") {
   const float inf = std::numeric_limits<float>::infinity();
   CHECK(logsumexp(Tensor::full({3}, -inf), 0).item() == -inf);
   CHECK(logsumexp(Tensor::from<float>({inf, 1}, {2}), 0).item() == inf);
+  CHECK(std::isnan(logsumexp(Tensor::from<float>({inf, std::nanf("")}, {2}), 0).item()));
+  CHECK(std::isnan(logsumexp(Tensor::from<float>({-inf, std::nanf(""), -inf}, {3}), 0).item()));
+  CHECK(logsumexp(Tensor::from<float>({-inf, 3, -inf}, {3}), 0).item() == 3);
   CHECK(logsumexp(Tensor::full({2}, 1000, DType::f32), 0).item() == doctest::Approx(1000 + std::log(2)));
+}
+
+TEST_CASE("pools: the first of equal elements, NaN, bf16") {
+  const Tensor x = Tensor::from<double>({2, 2, 1, 5, 5, 3}, {6});
+  CHECK(gradient(x, [](const Tensor& t) { return max_pool1d(t, 3, 1); }) == std::vector<double>{1, 0, 0, 3, 0, 0});
+  CHECK(gradient(x, [](const Tensor& t) { return mean_pool1d(t, 4, 2); }) ==
+        std::vector<double>{0.25, 0.25, 0.5, 0.5, 0.25, 0.25});
+  const std::vector<float> found =
+      max_pool1d(Tensor::from<float>({1, std::nanf(""), 2, std::nanf(""), 3, 4, 5, 0, 0}, {9}), 3).to_vector<float>();
+  CHECK((std::isnan(found[0]) && std::isnan(found[1]) && found[2] == 5));
+  CHECK(mean_pool1d(Tensor::full({300}, 1, DType::bf16), 300).item() == 1);
+  CHECK(max_pool1d(Tensor::zeros({0, 4}), 2).shape() == Shape{0, 2});
 }
 
 TEST_CASE("scans of bf16 compute in f32") {

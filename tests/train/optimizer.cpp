@@ -269,6 +269,54 @@ TEST_CASE("optimizer: a group of rate 0 keeps its parameters, groups that can't 
   }
 }
 
+TEST_CASE("optimizer: parameters that are frozen later keep their values") {
+  for (const char* name : {"adamw", "muon", "adafactor"}) {
+    CAPTURE(name);
+    NamedParameters parameters = small_parameters();
+    OptimizerOptions options;
+    options.name = name;
+    options.weight_decay = 0.5;
+    Optimizer optimizer(parameters, options);
+    set_gradient(optimizer.parameters(), gradient(1));
+    optimizer.step(1, 0.1);
+    parameters[1].second.set_trainable(false);
+    const Numbers before = flat(parameters);
+    set_gradient(optimizer.parameters(), gradient(2));
+    optimizer.step(2, 0.1);
+    const Numbers after = flat(parameters);
+    const std::size_t first = 4;  // the elements of w
+    for (std::size_t i = 0; i < after.size(); ++i) CHECK((after[i] == before[i]) == (i < first));
+    parameters[1].second.set_trainable(true);
+    optimizer.step(3, 0.1);
+    CHECK(flat(parameters).front() != before.front());
+  }
+}
+
+TEST_CASE("parameter set: the gradients of another model are refused") {
+  const NamedParameters ours = small_parameters(), theirs = small_parameters();
+  ParameterSet set(ours);
+  const auto backward = [&](Tape& tape, const std::vector<Tensor>& terms) {
+    Tensor total = Tensor::scalar(0, DType::f64);
+    for (const Tensor& term : terms) total = total + sum(term);
+    tape.backward(total, set);
+  };
+  {
+    Tape tape;
+    CHECK_THROWS_WITH_AS(backward(tape, {theirs.front().second}),
+                         doctest::Contains("[backward] expected a result that depends on parameters of this set"),
+                         Error);
+  }
+  {
+    Tape tape;
+    backward(tape, {theirs.front().second, ours.front().second});
+  }
+  {
+    Tape tape;
+    backward(tape, {tape.watch(Tensor::zeros({2}, DType::f64))});
+  }
+  CHECK(set.gradient(set.entries().front()).to_vector<double>().front() == 1);
+}
+
 TEST_CASE("optimizer: a gradient that is not finite changes nothing") {
   for (double bad : {std::nan(""), HUGE_VAL}) {
     const NamedParameters parameters = small_parameters();

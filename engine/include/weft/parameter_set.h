@@ -44,6 +44,8 @@ class ParameterSet : public GradientSink {
 
   /// Sets all gradients to 0. Call this before the first backward of a step.
   void zero_gradients();
+  /// Error if the tape used parameters, but none of this set, because the set then belongs to another model.
+  void begin(const std::vector<Leaf>& leaves) override;
   /// Adds the gradient to the buffer. Leaves outside this set are ignored. Error if another set has taken over the
   /// parameter.
   void complete(const Leaf& leaf, Tensor gradient) override;

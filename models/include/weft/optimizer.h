@@ -88,7 +88,8 @@ class Optimizer {
   /// gradients, then call step().
   ParameterSet& parameters() noexcept { return set_; }
   /// Makes one update with the gradients in parameters(). Steps count from 1. Returns the norm of the gradient before
-  /// clipping. If this norm is not finite or memory runs out, it throws an Error and changes nothing.
+  /// clipping. Parameters that were frozen since the optimizer was made keep their values. If the norm is not finite or
+  /// memory runs out, it throws an Error and changes nothing.
   double step(std::int64_t step, double learning_rate);
   std::size_t states() const noexcept;  ///< number of state buffers, each as large as all parameters
   /// The name and every option as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}. Groups,
@@ -101,7 +102,11 @@ class Optimizer {
     std::int64_t matrices;  // elements of matrices, at the beginning of the range
     ParameterRange range;
   };
+  struct Kept {
+    Tensor view, copy;
+  };
   std::vector<Group> groups();
+  std::vector<Kept> frozen_parts();
   void check_in_place(const Group& group);
 
   const OptimizerKind& kind_;

@@ -23,8 +23,41 @@ void binary_cross_entropy_backward(const T* x, const T* t, const T* dy, T* dx, s
 }
 
 template <class T>
+void distance(Distance f, T delta, const T* x, const T* t, T* y, std::int64_t n) noexcept {
+  using V = Vec<T>;
+  const auto map = [=](auto term) noexcept {
+    simd::map([term](V a, V b) noexcept { return term(a - b); }, y, n, x, t);
+  };
+  switch (f) {
+    case Distance::squared: return map([](V e) noexcept { return e * e; });
+    case Distance::absolute: return map([](V e) noexcept { return xsimd::abs(e); });
+    case Distance::huber:
+      return map([d = V(delta)](V e) noexcept {
+        const V size = xsimd::abs(e), inner = math::at_most(size, d);
+        return inner * (size - V(0.5) * inner);
+      });
+  }
+}
+
+template <class T>
+void distance_backward(Distance f, T delta, const T* x, const T* t, const T* dy, T* dx, std::int64_t n) noexcept {
+  using V = Vec<T>;
+  const auto map = [=](auto slope) noexcept {
+    simd::map([slope](V a, V b, V g) noexcept { return slope(a - b) * g; }, dx, n, x, t, dy);
+  };
+  switch (f) {
+    case Distance::squared: return map([](V e) noexcept { return e + e; });
+    case Distance::absolute:  // a comparison with NaN is false, so that e itself gives NaN
+      return map([](V e) noexcept { return xsimd::select(e > V(0), V(1), xsimd::select(e < V(0), V(-1), e)); });
+    case Distance::huber: return map([d = V(delta)](V e) noexcept { return math::at_most(math::at_least(e, -d), d); });
+  }
+}
+
+template <class T>
 constexpr LossKernels<T> table() {
-  return {.binary_cross_entropy = binary_cross_entropy<T>,
+  return {.distance = distance<T>,
+          .distance_backward = distance_backward<T>,
+          .binary_cross_entropy = binary_cross_entropy<T>,
           .binary_cross_entropy_backward = binary_cross_entropy_backward<T>};
 }
 

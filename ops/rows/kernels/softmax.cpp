@@ -104,6 +104,31 @@ void log_softmax_backward(const T* y, const T* dy, T* dx, std::int64_t rows, std
 }
 
 template <class T>
+void logsumexp(const T* x, Computed<T>* y, Computed<T>* stats, std::int64_t rows, std::int64_t n) noexcept {
+  using C = Computed<T>;
+  for (std::int64_t r = 0; r < rows; ++r, x += n, stats += 2) {
+    const C max = row_max(x, n), infinity = math::Constants<C>::infinity;
+    stats[0] = max == infinity || max == -infinity ? C(0) : max;  // ∞ - ∞ would be NaN
+    const Vec<T> shift(stats[0]);
+    const auto sum = simd::sums<T, 1>(n, [=](auto at, Vec<T>* a) noexcept {
+      at.prefetch(x + n);
+      a[0] += math::exp(at.load(x, padding<T>) - shift);
+    });
+    stats[1] = first(math::log(Vec<T>(sum.of[0])));
+    y[r] = stats[0] + stats[1];
+  }
+}
+
+template <class T>
+void logsumexp_backward(const T* x, const Computed<T>* stats, const Computed<T>* dy, T* dx, std::int64_t rows,
+                        std::int64_t n) noexcept {
+  for (std::int64_t r = 0; r < rows; ++r, x += n, dx += n, stats += 2) {
+    const Vec<T> m(stats[0]), l(stats[1]), d(dy[r]);
+    simd::map([=](Vec<T> v) noexcept { return d * math::exp((v - m) - l); }, dx, n, x);
+  }
+}
+
+template <class T>
 void cross_entropy(const T* x, const std::int64_t* target, std::int64_t ignore, Computed<T>* loss, Computed<T>* stats,
                    std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, x += n, stats += 2) {
@@ -142,6 +167,8 @@ constexpr SoftmaxKernels<T> table() {
           .softmax_backward = softmax_backward<T>,
           .log_softmax = log_softmax_rows<T>,
           .log_softmax_backward = log_softmax_backward<T>,
+          .logsumexp = logsumexp<T>,
+          .logsumexp_backward = logsumexp_backward<T>,
           .cross_entropy = cross_entropy<T>,
           .cross_entropy_backward = cross_entropy_backward<T>};
 }

@@ -19,6 +19,12 @@ struct SoftmaxKernels {
   // dx = dy - e^y sum of dy
   void (*log_softmax_backward)(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t n) noexcept;
 
+  // y[r] = ln sum of e^x_r, stats[r] = (max, ln sum of e^(x - max)), shape (rows, 2). An infinite maximum counts as 0.
+  void (*logsumexp)(const T* x, Computed<T>* y, Computed<T>* stats, std::int64_t rows, std::int64_t n) noexcept;
+  // dx[r] = dy[r] softmax(x_r)
+  void (*logsumexp_backward)(const T* x, const Computed<T>* stats, const Computed<T>* dy, T* dx, std::int64_t rows,
+                             std::int64_t n) noexcept;
+
   // loss[r] = -log_softmax(x_r)[target[r]], stats[r] = (max, ln sum of e^(x - max)), shape (rows, 2). The two
   // statistics are separate, because their sum would lose the relevant digits with large logits. A row with the target
   // `ignore` gets loss 0 and isn't read. All other targets are in 0 … n-1.

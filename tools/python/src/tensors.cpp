@@ -212,6 +212,11 @@ void add_tensors(nb::module_& module) {
   tensor.def(
       "__init__", [](Tensor* self, nb::handle x) { new (self) Tensor(operand(x)); }, "array"_a);
   tensor.def("__repr__", [](const Tensor& x) { return "weft.Tensor(" + text_of(x) + ")"; });
+  tensor.def("__reduce__", [](const Tensor& x) {  // numpy has no bf16
+    const Tensor values = x.dtype() == DType::bf16 ? raw::convert(x, DType::f32) : raw::contiguous(x.detach());
+    return nb::make_tuple(nb::module_::import_("weft").attr("tensor"),
+                          nb::make_tuple(array_of(values), dtype_name(x.dtype())));
+  });
   tensor.def("detach", &Tensor::detach, "The same elements, which no tape has recorded.");
   add_members(tensor);
 
@@ -225,6 +230,10 @@ void add_tensors(nb::module_& module) {
   parameter.def(
       "assign", [](Parameter& p, nb::handle x) { p.assign(operand(x)); }, "array"_a,
       "Replaces the elements by those of an array of the same shape and dtype.");
+  parameter.def("__reduce__", [](nb::handle self) {
+    const Tensor value = nb::cast<const Parameter&>(self).value().detach();
+    return nb::make_tuple(self.type(), nb::make_tuple(value, self.attr("trainable")));
+  });
   add_members(parameter);
 }
 

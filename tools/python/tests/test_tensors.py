@@ -1,6 +1,8 @@
 """Tensors, operations, gradients, layers and optimizers, compared with numpy and, if it is installed, with PyTorch."""
 
+import copy
 import gc
+import pickle
 import threading
 
 import numpy as np
@@ -451,6 +453,68 @@ def test_parameters_and_state(tmp_path):
     del state["shift"]
     with pytest.raises(weft.Error, match=r"missing: \['shift'\], unknown: \[\]"):
         model.load_state(state)
+
+
+class Mixed(nn.Module):
+    def __init__(self):
+        self.embedding = nn.Embedding(5, 8)
+        self.blocks = [nn.GmlpBlock(8, 16, 6), nn.FnetLayer(8, 16, norm="pre"), nn.TnnLayer(8, causal=True, gamma=0.9)]
+        self.norm, self.head = nn.LayerNorm(8), nn.Linear(8, 3, bias=False)
+        self.scale = weft.Parameter(np.float32([2.0]))
+
+    def __call__(self, tokens):
+        x = self.embedding(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x)) * self.scale
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_modules_are_copied(copied):
+    model, tokens = Mixed(), np.int64([[1, 2, 3, 0, 4, 2]])
+    model.head.weight.trainable = False
+    model.name = "mixed"
+    model.head.note = "kept"
+    nn.seed(3)
+    twin = copied(model)
+    expected_next = nn.Linear(2, 2).weight.numpy().copy()
+    nn.seed(3)
+    np.testing.assert_array_equal(nn.Linear(2, 2).weight.numpy(), expected_next)
+    np.testing.assert_array_equal(twin(tokens).numpy(), model(tokens).numpy())
+    assert twin.name == "mixed" and twin.head.note == "kept" and not twin.head.weight.trainable
+    assert twin.norm.weight.trainable
+    optimizer = optim.SGD(twin)
+    with weft.Tape() as tape:
+        tape.backward(ops.sum(ops.square(twin(tokens))), optimizer)
+    optimizer.step()
+    assert (twin(tokens).numpy() != model(tokens).numpy()).any()
+    np.testing.assert_array_equal(twin.head.weight.numpy(), model.head.weight.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16", "i64", "i8", "c64"])
+def test_tensors_are_copied(dtype):
+    x = weft.tensor([[1.0, -2.0], [3.0, 0.5]] if dtype[0] in "fbc" else [[1, -2], [3, 4]], dtype)
+    for twin in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), pickle.loads(pickle.dumps(x.T)).T):
+        assert twin.dtype == dtype and repr(twin) == repr(x)
+
+
+def test_the_optimizer_of_another_model():
+    model, other = nn.Linear(4, 2), nn.Linear(4, 2)
+    with weft.Tape() as tape:
+        with pytest.raises(weft.Error, match="expected a result that depends on parameters of this set"):
+            tape.backward(ops.sum(model(X)), optim.SGD(other))
+
+
+def test_parameters_that_are_frozen_later():
+    model = nn.Linear(4, 2)
+    optimizer = optim.AdamW(model, weight_decay=0.5)
+    before = model.weight.numpy().copy()
+    model.weight.trainable = False
+    with weft.Tape() as tape:
+        tape.backward(ops.sum(model(X)), optimizer)
+    optimizer.step()
+    np.testing.assert_array_equal(model.weight.numpy(), before)
+    assert (model.bias.numpy() != 0).all()
 
 
 def test_layers_keep_the_layout():

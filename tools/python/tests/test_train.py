@@ -108,6 +108,7 @@ def test_pictures():
 def test_several_numbers():
     run = train(TEXTS, [[1.0, 2.0] if "red" in text else [3.0, 0.5] for text in TEXTS])
     np.testing.assert_allclose(run.model.predict(["red apple", "green pear"]), [[1, 2], [3, 0.5]], atol=0.5)
+    np.testing.assert_array_equal(run.model.predict("red apple"), run.model.predict(["red apple"])[0])
 
 
 def test_several_labels_and_tags():
@@ -116,14 +117,17 @@ def test_several_labels_and_tags():
     assert [sorted(answer.label for answer in row) for row in found] == [["a"], ["b", "c"]]
     tagger = train(["a b c", "b a c"] * 20, [["A", "B", "C"], ["B", "A", "C"]] * 20, task="tagging")
     assert tagger.model.predict(["c a b"]) == [[("c", "C"), ("a", "A"), ("b", "B")]]
+    assert tagger.model.predict("c a b") == [("c", "C"), ("a", "A"), ("b", "B")]
 
 
 def test_pairs_and_vectors():
     pairs = [("a red box", f"{color} lid") for color in ("red", "blue", "green")] * 20
     run = train(pairs, ["yes", "no", "no"] * 20, validation=(pairs[:3], ["yes", "no", "no"]))
     assert [answer.label for answer in run.model.classify(pairs[:3])] == ["yes", "no", "no"]
-    vectors = train(TEXTS, COLORS, task="retrieval", dimensions=5).model.embed(["red apple", "red cherry"])
+    model = train(TEXTS, COLORS, task="retrieval", dimensions=5).model
+    vectors = model.embed(["red apple", "red cherry"])
     assert vectors.shape == (2, 5)
+    np.testing.assert_array_equal(model.embed("red cherry"), vectors[1])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
 
 

@@ -176,12 +176,14 @@ class Model:
             return self._loaded.probabilities_of_numbers(numbers_for(self._loaded, rows))
         return self._loaded.probabilities(self._texts(rows))
 
-    def predict(self, rows: Rows, threshold: float = 0.5) -> Any:
-        """What a model of another task than a classifier predicts.
+    def predict(self, rows: Union[str, Rows], threshold: float = 0.5) -> Any:
+        """What a model of another task than a classifier predicts for each row, or for a single text.
 
         regression: an array (rows, outputs); multilabel: for each row a list of `Prediction`, for labels of at least
         that probability; tagging: for each row a list of (word, tag)
         """
+        if isinstance(rows, str):
+            return self.predict([rows], threshold)[0]
         if self.task == "multilabel":
             if is_numbers(rows):
                 found = self._loaded.several_labels_of_numbers(numbers_for(self._loaded, rows), threshold)
@@ -211,10 +213,10 @@ class Model:
             raise TypeError("rows: expected an array of numbers, because the model reads numbers")
         return _texts(rows)
 
-    def embed(self, texts: Rows) -> npt.NDArray[np.float32]:
-        """Vectors of texts (texts, dimensions), each of Euclidean norm 1. Models of the task retrieval are trained for
-        this; others give the mean of their features."""
-        return self._loaded.vectors(_texts(texts))
+    def embed(self, texts: Union[str, Rows]) -> npt.NDArray[np.float32]:
+        """Vectors of texts (texts, dimensions), or of a single text (dimensions), each of Euclidean norm 1. Models of the
+        task retrieval are trained for this; others give the mean of their features."""
+        return self.embed([texts])[0] if isinstance(texts, str) else self._loaded.vectors(_texts(texts))
 
     def save(self, folder: Union[str, os.PathLike[str]]) -> None:
         """Writes the model as a checkpoint, which `load` and the command read.

@@ -46,28 +46,53 @@ def _next_seed() -> int:
     return (_seed * 0x9E3779B97F4A7C15 + _made) % 2**64
 
 
-class Linear(_weft.Linear):
+class _Layer:
+    """What all layers have: pickle and copy.deepcopy keep how a layer was made, and its parameters."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        layer = super().__new__(cls)
+        layer._made_by = args, options
+        return layer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {name: (_weft.Parameter(parameter), parameter.trainable) for name, parameter in self.named_parameters()}
+        return _layer_again, (type(self), *self._made_by, state), vars(self)
+
+
+def _layer_again(kind: type, args: Any, options: Any, state: Any) -> Any:
+    global _made
+    before = _made
+    layer = kind(*args, **options)
+    _made = before  # so that copies of layers don't change the seeds of others
+    for name, parameter in layer.named_parameters():
+        value, trainable = state[name]
+        parameter.assign(value)
+        parameter.trainable = trainable
+    return layer
+
+
+class Linear(_Layer, _weft.Linear):
     """y = x Wᵀ + b; x (…, inputs) -> (…, outputs). weight (outputs, inputs), bias (outputs)."""
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True, *, dtype: str = "f32") -> None:
         super().__init__(inputs, outputs, bias, _next_seed(), dtype)
 
 
-class LayerNorm(_weft.LayerNorm):
+class LayerNorm(_Layer, _weft.LayerNorm):
     """(x - mean) / √(variance + eps) · weight + bias over the last axis (d)."""
 
     def __init__(self, d: int, eps: float = 1e-5, *, dtype: str = "f32") -> None:
         super().__init__(d, eps, dtype)
 
 
-class Embedding(_weft.Embedding):
+class Embedding(_Layer, _weft.Embedding):
     """Rows of a matrix (count, d) ~ N(0, deviation²): indices (…) int64 -> (…, d). logits(x) is x times its transpose."""
 
     def __init__(self, count: int, d: int, deviation: float = 1.0, *, dtype: str = "f32") -> None:
         super().__init__(count, d, deviation, _next_seed(), dtype)
 
 
-class GmlpBlock(_weft.GmlpBlock):
+class GmlpBlock(_Layer, _weft.GmlpBlock):
     """A gMLP block (arXiv 2105.08050): block(x, causal=False, mask=None, random=None), x (b, n, d), n at most length.
 
     d_ffn: channels between the two projections, even. mask: (n, n, 1) or (1, n, 1), 1 where tokens are seen. Dropout is
@@ -77,7 +102,7 @@ class GmlpBlock(_weft.GmlpBlock):
         super().__init__(d, d_ffn, length, dropout, _next_seed(), dtype)
 
 
-class FnetLayer(_weft.FnetLayer):
+class FnetLayer(_Layer, _weft.FnetLayer):
     """An FNet layer (arXiv 2105.03824): layer(x, random=None), x (b, n, d).
 
     norm: "post" as in the paper, or "pre"."""
@@ -87,7 +112,7 @@ class FnetLayer(_weft.FnetLayer):
         super().__init__(d, d_ffn, norm, dropout, activation, _next_seed(), dtype)
 
 
-class TnnLayer(_weft.TnnLayer):
+class TnnLayer(_Layer, _weft.TnnLayer):
     """A TNN layer (arXiv 2305.04749): layer(x, random=None), x (b, n, d), for any n.
 
     config: options of the architecture, such as expand_ratio=1.0 or gamma=0.9 (`weft info --arch tnn`)."""

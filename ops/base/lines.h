@@ -1,0 +1,35 @@
+// The lines of a contiguous tensor along one of its axes.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "base/common.h"
+
+namespace weft::detail {
+
+// Element i of line (o, k), 0 <= o < outer, 0 <= k < inner, is at (o n + i) inner + k.
+struct Lines {
+  std::int64_t outer = 1, n = 1, inner = 1;
+
+  Lines(const Shape& shape, std::size_t dim) : n(shape[dim]) {
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (i != dim) (i < dim ? outer : inner) *= shape[i];
+  }
+};
+
+// Calls f(o, k, count), in parallel, for adjacent lines (o, k) … (o, k + count - 1).
+template <class F>
+void for_lines(const Lines& lines, F f) {
+  if (lines.n == 0) return;
+  const std::int64_t grain = std::max<std::int64_t>(1, task_elements / lines.n);
+  Context::current().parallel_for(lines.outer * lines.inner, grain, [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const std::int64_t o = begin / lines.inner, k = begin % lines.inner;
+      const std::int64_t count = std::min(end - begin, lines.inner - k);
+      f(o, k, count);
+      begin += count;
+    }
+  });
+}
+
+}  // namespace weft::detail

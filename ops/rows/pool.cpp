@@ -1,0 +1,150 @@
+// max_pool1d and mean_pool1d: the largest element, or the mean, of windows along the last axis.
+#include <algorithm>
+
+#include "base/common.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/rows.h"
+
+namespace weft {
+using namespace detail;
+
+namespace {
+
+// Windows along rows of n elements: window i of a row has the elements i step … i step + kernel - 1.
+struct Windows {
+  std::int64_t kernel, step, n = 0, count = 0;
+
+  Windows(const char* op, const Tensor& x, std::int64_t size, std::int64_t stride)
+      : kernel(size), step(stride == 0 ? size : stride) {
+    check_floating(op, x);
+    if (x.rank() < 1) fail(op, "expected a tensor (…, n), got shape ()");
+    n = x.size(-1);
+    if (kernel < 1 || kernel > n || step < 1)
+      fail(op, "expected a kernel of 1 to " + std::to_string(n) + " elements and a stride of at least 1, got " +
+                   std::to_string(kernel) + " and " + std::to_string(step));
+    count = (n - kernel) / step + 1;
+  }
+
+  // Calls f(row) for each of the rows of x.
+  template <class F>
+  void for_rows(const Tensor& x, F f) const {
+    Context::current().parallel_for(x.numel() / n, std::max<std::int64_t>(1, task_elements / n),
+                                    [&](std::int64_t row, std::int64_t end) {
+                                      for (; row < end; ++row) f(row);
+                                    });
+  }
+};
+
+struct PoolOp : Op {
+  Windows windows;
+  explicit PoolOp(const Windows& w) : windows(w) {}
+  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  Shape shape(const Inputs& in) const override {
+    Shape shape = in[0].shape();
+    shape.back() = windows.count;
+    return shape;
+  }
+};
+
+// y_i = the largest x_j of window i. dx_j = the sum of dy_i over the windows whose first largest element is x_j. NaN is
+// larger than all numbers.
+struct MaxPoolOp : PoolOp {
+  using PoolOp::PoolOp;
+  Tensor position;  // of the largest element of each window, in its row
+  const char* name() const noexcept override { return "max_pool1d"; }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor x = raw::contiguous(as_dtype(in[0], computed_of(in[0].dtype())));
+    Tensor y = Tensor::empty(shape, x.dtype());
+    position = Tensor::empty(shape, DType::i64);
+    with_real(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* values = y.mutable_data<T>();
+      auto* positions = position.mutable_data<std::int64_t>();
+      windows.for_rows(x, [&](std::int64_t row) {
+        const T* from = x.data<T>() + row * windows.n;
+        for (std::int64_t i = 0; i < windows.count; ++i) {
+          std::int64_t at = i * windows.step;
+          T largest = from[at];
+          for (std::int64_t j = at + 1; j < i * windows.step + windows.kernel; ++j) {
+            const T value = from[j];
+            const bool is_larger = value > largest || (value != value && largest == largest);
+            largest = is_larger ? value : largest;
+            at = is_larger ? j : at;
+          }
+          values[row * windows.count + i] = largest;
+          positions[row * windows.count + i] = at;
+        }
+      });
+    });
+    return as_dtype(y, in[0].dtype());
+  }
+
+  void backward(Backward& b) const override {
+    const Tensor dy = raw::contiguous(as_dtype(b.gradient(), computed_of(b.gradient().dtype())));
+    Tensor dx = Tensor::zeros(b.input_shape(0), dy.dtype());
+    with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      const auto* positions = position.data<std::int64_t>();
+      T* to = dx.mutable_data<T>();
+      windows.for_rows(dx, [&](std::int64_t row) {
+        for (std::int64_t i = row * windows.count; i < (row + 1) * windows.count; ++i)
+          to[row * windows.n + positions[i]] += dy.data<T>()[i];
+      });
+    });
+    b.add(0, as_dtype(dx, b.gradient().dtype()));
+  }
+};
+
+// y_i = the mean of window i. dx_j = the sum of dy_i / kernel over the windows with x_j.
+struct MeanPoolOp : PoolOp {
+  using PoolOp::PoolOp;
+  const char* name() const noexcept override { return "mean_pool1d"; }
+
+  Tensor forward(const Inputs& in, const Shape& shape) override {
+    const Tensor x = raw::contiguous(as_dtype(in[0], computed_of(in[0].dtype())));
+    Tensor y = Tensor::empty(shape, x.dtype());
+    with_real(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* to = y.mutable_data<T>();
+      windows.for_rows(x, [&](std::int64_t row) {
+        const T* from = x.data<T>() + row * windows.n;
+        for (std::int64_t i = 0; i < windows.count; ++i, from += windows.step) {
+          T sum = 0;
+          for (std::int64_t j = 0; j < windows.kernel; ++j) sum += from[j];
+          to[row * windows.count + i] = sum / static_cast<T>(windows.kernel);
+        }
+      });
+    });
+    return as_dtype(y, in[0].dtype());
+  }
+
+  void backward(Backward& b) const override {
+    const Tensor dy = raw::contiguous(as_dtype(b.gradient(), computed_of(b.gradient().dtype())));
+    Tensor dx = Tensor::zeros(b.input_shape(0), dy.dtype());
+    with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* all = dx.mutable_data<T>();
+      windows.for_rows(dx, [&](std::int64_t row) {
+        T* to = all + row * windows.n;
+        for (std::int64_t i = 0; i < windows.count; ++i, to += windows.step) {
+          const T share = dy.data<T>()[row * windows.count + i] / static_cast<T>(windows.kernel);
+          for (std::int64_t j = 0; j < windows.kernel; ++j) to[j] += share;
+        }
+      });
+    });
+    b.add(0, as_dtype(dx, b.gradient().dtype()));
+  }
+};
+
+}  // namespace
+
+Tensor max_pool1d(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
+  return guard_memory("max_pool1d", [&] { return apply_op(MaxPoolOp(Windows("max_pool1d", x, kernel, stride)), x); });
+}
+Tensor mean_pool1d(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
+  return guard_memory("mean_pool1d",
+                      [&] { return apply_op(MeanPoolOp(Windows("mean_pool1d", x, kernel, stride)), x); });
+}
+
+}  // namespace weft
