@@ -138,7 +138,7 @@ class Module:
         return {name: np.array(parameter.numpy()) for name, parameter in self.named_parameters()}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Sets all parameters to these arrays. If names, shapes or dtypes differ, raises an Error and changes nothing."""
+        """Sets all parameters to these arrays. Raises an Error and sets none if names, shapes or dtypes differ."""
         own = dict(self.named_parameters())
         if own.keys() != state.keys():
             missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
