@@ -337,7 +337,7 @@ def test_settings_of_another_type():
 
 
 def test_other_tasks_say_what_they_can():
-    with pytest.raises(weft.Error, match="expected a model of the task regression"):
+    with pytest.raises(weft.Error, match="expected a model for the task regression"):
         train(TEXTS, COLORS, steps=2).model.predict(["red apple"])
     x = np.zeros((4, 3), np.float32)
     x[:, 0] = [1, 2, 3, 4]

@@ -130,7 +130,8 @@ class Graph:
     def positions(self) -> str:
         """The integers 0 … n-1.
 
-        For a sequence that is too long, there are only max_length integers. onnxruntime then reports shapes that differ."""
+        For a longer sequence than max_length, there are only max_length integers. onnxruntime then reports an error,
+        because shapes differ."""
         def make() -> str:
             if self.max_length == 0:
                 return self.range(self.ints(0), self.length())
