@@ -165,9 +165,8 @@ void add_arrangements(nb::module_& m) {
   define(m, "index_select", "The elements at these indices (k) along an axis.", index_select, "x"_a, "axis"_a,
          "indices"_a);
   define(m, "gather",
-         "For each element of index, the element of x with this index along the axis and the same position along the "
-         "other "
-         "axis.",
+         "For each element of index, the element of x with this index along the axis and the same position along "
+         "the other axes.",
          gather, "x"_a, "axis"_a, "index"_a);
   define(m, "scatter_add", "x with each element of source added at its index along the axis.", scatter_add, "x"_a,
          "axis"_a, "index"_a, "source"_a);

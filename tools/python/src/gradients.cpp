@@ -161,9 +161,8 @@ Use each tape only once, and only on one thread.)")
       .def(
           "step", [](OptimizerLoop& loop, std::optional<double> lr) { return unlocked([&] { return loop.step(lr); }); },
           "lr"_a = nb::none(),
-          "Updates the parameters with their gradients, and clears the gradients. If lr is None, it uses the "
-          "optimizer's "
-          "learning rate. Returns the norm of the gradients before clipping.")
+          "Updates the parameters with their gradients, and clears the gradients. If lr is None, weft "
+          "uses the optimizer's learning rate. Returns the norm of the gradients before clipping.")
       .def(
           "zero_gradients", [](OptimizerLoop& loop) { loop.optimizer.parameters().zero_gradients(); },
           "Clears the gradients, as each step does.")
