@@ -94,7 +94,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
 
   Shape shape;
   Strides strides;
-  std::int64_t first = 0, last = 0;  // offsets of the lowest and highest element from the array's first
+  std::int64_t first = 0, last = 0;  // offsets of the lowest and highest element, relative to the first
   for (std::size_t i = 0; i < given->ndim(); ++i) {
     shape.push_back(static_cast<std::int64_t>(given->shape(i)));
     strides.push_back(shape.back() > 1 ? given->stride(i) : 0);

@@ -149,16 +149,16 @@ void add_arrangements(nb::module_& m) {
   define(m, "unsqueeze", "x with a new axis of size 1.", unsqueeze, "x"_a, "axis"_a);
   define(m, "concat", "The parts, joined along an axis.", concat, "parts"_a, "axis"_a = 0);
   define(m, "stack", "The parts, joined along a new axis.", stack, "parts"_a, "axis"_a = 0);
-  define(m, "chunk", "x cut into parts of the same size along an axis.", chunk, "x"_a, "chunks"_a, "axis"_a = 0);
-  define(m, "split", "x cut into parts of these sizes along an axis.", split, "x"_a, "sizes"_a, "axis"_a = 0);
+  define(m, "chunk", "x divided into parts of the same size along an axis.", chunk, "x"_a, "chunks"_a, "axis"_a = 0);
+  define(m, "split", "x divided into parts of these sizes along an axis.", split, "x"_a, "sizes"_a, "axis"_a = 0);
   define(m, "roll",
          "x shifted by `shift` elements along an axis. Elements shifted beyond one end reappear at the other.", roll,
          "x"_a, "shift"_a, "axis"_a);
-  define(m, "pad", "x padded along axis i by widths[i] = (before, after) elements with this value.", pad, "x"_a,
+  define(m, "pad", "x padded along axis i with widths[i] = (before, after) elements, which are `value`.", pad, "x"_a,
          "widths"_a, "value"_a = 0.0);
   define(m, "tril", "The lower triangle; 0 elsewhere.", tril, "x"_a, "diagonal"_a = 0);
   define(m, "triu", "The upper triangle; 0 elsewhere.", triu, "x"_a, "diagonal"_a = 0);
-  define(m, "arange", "start, start + step, … before stop.", arange, "start"_a, "stop"_a, "step"_a = 1.0,
+  define(m, "arange", "The numbers start, start + step, …, without stop.", arange, "start"_a, "stop"_a, "step"_a = 1.0,
          "dtype"_a = "i64");
   define(m, "one_hot", "1 at the given index and 0 elsewhere: (…) -> (…, classes).", one_hot, "indices"_a, "classes"_a,
          "dtype"_a = "f32");
@@ -168,8 +168,8 @@ void add_arrangements(nb::module_& m) {
          "For each element of index, the element of x with this index along the axis and the same position along "
          "the other axes.",
          gather, "x"_a, "axis"_a, "index"_a);
-  define(m, "scatter_add", "x with each element of source added at its index along the axis.", scatter_add, "x"_a,
-         "axis"_a, "index"_a, "source"_a);
+  define(m, "scatter_add", "x with each element of source added at the position that index gives along the axis.",
+         scatter_add, "x"_a, "axis"_a, "index"_a, "source"_a);
 }
 
 void add_reductions(nb::module_& m) {
