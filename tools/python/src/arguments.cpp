@@ -19,7 +19,7 @@ DType dtype_of(nb::handle dtype) {
 }
 
 std::pair<Tensor, Tensor> promoted(const Tensor& x, const Tensor& y) {
-  // In the order of precision. bf16 is a real dtype, whatever its operand is.
+  // Increases with the precision. Every real dtype, even bf16, comes after the integer dtypes.
   const auto place = [](DType dtype) {
     switch (dtype) {
       case DType::i8: return 1;
@@ -47,7 +47,7 @@ Axes Argument<Axes>::of(nb::handle axis) {
   if (PyIndex_Check(axis.ptr())) return {{nb::cast<std::int64_t>(axis)}};
   Axes axes;
   if (!nb::try_cast(axis, axes.all) || axes.all.empty())
-    throw nb::type_error("axis: expected None, a whole number, or a tuple of at least one");
+    throw nb::type_error("axis: expected None, an integer, or a tuple of at least one integer");
   return axes;
 }
 

@@ -1,4 +1,4 @@
-// How the arguments of an operation of Python become those of a function of the library.
+// Converts the arguments of a Python operation to those of a function of the library.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -20,23 +20,24 @@
 
 namespace weft::python {
 
-// numpy's axis: None for all axes, a whole number, or several.
+// The argument `axis`, as in numpy: None for all axes, an integer, or several integers.
 struct Axes {
   std::vector<std::int64_t> all;
 };
 
-// A tensor, or None, which is an undefined one.
+// A tensor, or None, which becomes an undefined tensor.
 struct Optional {
   Tensor tensor;
 };
 
-// A dtype by weft's name or numpy's ("f32" or "float32"), or as a dtype of numpy.
+// Converts a dtype, which is given by weft's name or numpy's name ("f32" or "float32"), or as a numpy dtype.
 DType dtype_of(nanobind::handle dtype);
 
-// Both tensors in one dtype: the more precise one of two real dtypes, and the real one of a real one and integers.
+// Converts both tensors to one dtype: the more precise one of two real dtypes, or the real one of a real and an integer
+// dtype.
 std::pair<Tensor, Tensor> promoted(const Tensor& x, const Tensor& y);
 
-// Argument<T>::of(x) is an argument of type T; Given is what nanobind makes of Python's object.
+// Argument<T>::of(x) converts to an argument of type T. Given is the type to which nanobind converts Python's object.
 template <class T>
 struct Argument {
   using Given = T;
@@ -73,12 +74,12 @@ struct Argument<DType> {
   static DType of(nanobind::handle dtype) { return dtype_of(dtype); }
 };
 template <>
-struct Argument<const Random*> {  // None: no random numbers, and so no dropout
+struct Argument<const Random*> {  // None: no random numbers, and therefore no dropout
   using Given = nanobind::handle;
   static const Random* of(nanobind::handle random);
 };
 
-// f as a function of Python, which converts its arguments and calls f without the interpreter's lock.
+// Returns a function for Python that converts its arguments, and then calls f without holding the interpreter's lock.
 template <class F, class R, class... A>
 auto converting(F f, R (*)(A...)) {
   return [f](typename Argument<std::decay_t<A>>::Given... given) {

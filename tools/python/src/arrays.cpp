@@ -57,17 +57,17 @@ std::string text_of(const nb::object& object) { return nb::cast<std::string>(nb:
 
 std::string name_of_type(nb::handle object) { return text_of(object.type().attr("__name__")); }
 
-// "int32", for an array of any library.
+// The name of the dtype of an array of any library, such as "int32".
 std::string dtype_text(nb::handle array) {
   return nb::hasattr(array, "dtype") ? text_of(array.attr("dtype")) : name_of_type(array);
 }
 
-// Whether it is a PyTorch tensor whose gradient would be lost.
+// Whether the array is a PyTorch tensor whose gradient would be lost.
 bool wants_gradient(nb::handle array) {
   return nb::hasattr(array, "requires_grad") && nb::cast<bool>(array.attr("requires_grad"));
 }
 
-// Resolves conjugation and negation, which PyTorch may keep as bits of a tensor that DLPack doesn't pass on.
+// Applies a pending conjugation or negation. PyTorch may store these as flags of a tensor, which DLPack ignores.
 nb::object resolved(nb::handle array) {
   nb::object result = nb::borrow(array);
   for (const char* bit : {"conj", "neg"}) {
@@ -94,7 +94,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
 
   Shape shape;
   Strides strides;
-  std::int64_t first = 0, last = 0;  // offsets of the lowest and highest element from the array's first
+  std::int64_t first = 0, last = 0;  // offsets of the lowest and highest element, relative to the first
   for (std::size_t i = 0; i < given->ndim(); ++i) {
     shape.push_back(static_cast<std::int64_t>(given->shape(i)));
     strides.push_back(shape.back() > 1 ? given->stride(i) : 0);
@@ -106,7 +106,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
   const auto* begin = static_cast<const char*>(given->data()) + first * bytes;
   if (reinterpret_cast<std::uintptr_t>(begin) % std::min<std::uintptr_t>(dtype_size(*dtype), alignof(std::int64_t)) !=
       0)
-    refuse(what, "elements at multiples of their size", "unaligned elements: copy the array");
+    refuse(what, "elements at multiples of their size", "unaligned elements; copy the array first");
   return Tensor::borrow(given, begin, {last - first + 1}, *dtype).view(shape, strides, -first);
 }
 

@@ -1,5 +1,5 @@
-// Converts Python arrays (numpy's, and any with DLPack or the buffer protocol) to weft's tensors and back, without
-// copies.
+// Converts Python arrays to weft's tensors and back, without copies. The arrays are numpy arrays, or any arrays with
+// DLPack or the buffer protocol.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <weft/tensor.h>
@@ -10,12 +10,12 @@ namespace weft::python {
 
 namespace nb = nanobind;
 
-// A tensor over the array's elements, with any strides. It keeps the array alive. `what` names the array in messages.
-// TypeError unless it is an array in the CPU's memory with one of these dtypes.
+// Returns a tensor over the array's elements, with any strides. The tensor keeps the array alive. `what` is the array's
+// name in error messages. Throws a TypeError unless it is an array in the CPU's memory with one of these dtypes.
 Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& dtypes);
 
-// An array over the elements of a result that nobody else holds: numpy's or, with `torch`, PyTorch's. For numpy, which
-// has no bf16, bf16 is widened to float32.
+// Returns an array over the elements of a result that has no other owner: a numpy array or, with `torch`, a PyTorch
+// tensor. For numpy, which has no bf16, bf16 becomes float32.
 nb::any array_of(Tensor result, bool torch = false);
 
 }  // namespace weft::python

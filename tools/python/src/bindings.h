@@ -1,4 +1,4 @@
-// The parts of the module.
+// The functions that define the parts of the module.
 #pragma once
 #include <nanobind/nanobind.h>
 

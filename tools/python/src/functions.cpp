@@ -1,4 +1,4 @@
-// The operations on tensors, by the names of weft.ops. Each argument may be a Tensor, a Parameter or an array.
+// Defines the operations of weft.ops. Each tensor argument may be a Tensor, a Parameter or an array.
 #include <nanobind/nanobind.h>
 #include <weft/ops.h>
 
@@ -41,14 +41,14 @@ constexpr Named unary[] = {
     {"erf", "The error function.", erf},
     {"softplus", "log(1 + e^x)", softplus},
     {"relu", "max(x, 0)", relu},
-    {"gelu", "x · Φ(x), with the normal distribution function Φ", gelu},
+    {"gelu", "x · Φ(x), where Φ is the standard normal distribution function", gelu},
     {"silu", "x · sigmoid(x)", silu},
     {"sigmoid", "1 / (1 + e^-x)", sigmoid},
     {"tanh", "The hyperbolic tangent.", tanh},
     {"real", "The real part of a complex tensor.", real},
     {"imag", "The imaginary part of a complex tensor.", imag},
     {"conj", "The complex conjugate.", conj},
-    {"angle", "The angle of complex numbers, in radians.", angle},
+    {"angle", "The angle of each complex number, in radians.", angle},
 };
 
 struct NamedBinary {
@@ -61,8 +61,8 @@ constexpr NamedBinary binary[] = {
     {"mul", "a · b, element by element", mul},
     {"div", "a / b", div},
     {"pow", "a^b", pow},
-    {"maximum", "The larger of two elements.", maximum},
-    {"minimum", "The smaller of two elements.", minimum},
+    {"maximum", "The larger of a and b, element by element.", maximum},
+    {"minimum", "The smaller of a and b, element by element.", minimum},
     {"less", "1 where a < b, otherwise 0: a mask", less},
     {"less_equal", "1 where a <= b, otherwise 0: a mask", less_equal},
     {"greater", "1 where a > b, otherwise 0: a mask", greater},
@@ -73,16 +73,17 @@ constexpr NamedBinary binary[] = {
     {"complex", "a + b i", complex},
 };
 
-// An operand that may be a number, which then has the dtype of the other one.
+// Converts an operand to a tensor. A number gets the dtype of the other operand.
 Tensor operand_like(nb::handle x, const Tensor& other) {
   const auto number = number_of(x);
   if (!number) return operand(x);
   if (other.dtype() == DType::i64 && std::trunc(*number) != *number)
-    throw nb::value_error(("expected a whole number beside a tensor of i64, got " + std::to_string(*number)).c_str());
+    throw nb::value_error(
+        ("expected a whole number as the other operand of an i64 tensor, got " + std::to_string(*number)).c_str());
   return Tensor::scalar(*number, other.dtype());
 }
 
-// Both operands, of which one may be a number.
+// Converts both operands to tensors. One of them may be a number.
 std::pair<Tensor, Tensor> operands(nb::handle a, nb::handle b) {
   if (number_of(a)) {
     const Tensor y = operand(b);
@@ -92,13 +93,13 @@ std::pair<Tensor, Tensor> operands(nb::handle a, nb::handle b) {
   return promoted(x, operand_like(b, x));
 }
 
-// Defines an operation of Python that calls f (arguments.h).
+// Defines a Python operation that converts its arguments (arguments.h) and calls f.
 template <class F, class... Names>
 void define(nb::module_& m, const char* name, const char* meaning, F f, const Names&... names) {
   m.def(name, converting(f), meaning, names...);
 }
 
-// f along an axis, or over all elements.
+// Applies f along an axis, or over all elements.
 template <Tensor (*f)(const Tensor&, int64_t, bool)>
 Tensor along(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   if (axis) return f(x, *axis, keepdims);
@@ -106,7 +107,7 @@ Tensor along(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   return keepdims ? reshape(all, Shape(static_cast<std::size_t>(x.rank()), 1)) : all;
 }
 
-// Integers, such as masks, are added and averaged as f64.
+// Converts integers, such as masks, to f64, for sums and means.
 Tensor as_numbers(const Tensor& x) { return x.defined() && is_integer(x.dtype()) ? cast(x, DType::f64) : x; }
 
 void add_elementwise(nb::module_& m) {
@@ -126,76 +127,84 @@ void add_elementwise(nb::module_& m) {
         const auto [x, y] = operands(a, b);
         return unlocked([&, &x = x, &y = y] { return where(chosen, x, y); });
       },
-      "a where the mask is 1, b where it is 0.", "mask"_a, "a"_a, "b"_a);
-  define(m, "circulant_product", "Products with circulant matrices whose first columns are given: (b, n, d), (n, d).",
+      "a where the mask is 1, and b where it is 0.", "mask"_a, "a"_a, "b"_a);
+  define(m, "circulant_product",
+         "The product with the circulant matrix of each channel: y_i = Σ_j c_((i-j) mod n) x_j; x (b, n, d), c (n, d).",
          circulant_product, "x"_a, "c"_a);
-  define(m, "clamp", "x, but at least low and at most high.", clamp, "x"_a, "low"_a, "high"_a);
-  define(m, "dropout", "Each element is 0 with the probability p, and otherwise x / (1 - p).", dropout, "x"_a, "p"_a,
+  define(m, "clamp", "x limited to the range from low to high.", clamp, "x"_a, "low"_a, "high"_a);
+  define(m, "dropout", "Each element is 0 with probability p, and x / (1 - p) otherwise.", dropout, "x"_a, "p"_a,
          "random"_a);
-  define(m, "cast", "x in another dtype: f32, f64 or bf16; integers also as i64.", cast, "x"_a, "dtype"_a);
+  define(m, "cast", "x converted to another dtype: f32, f64 or bf16. Integers can also be converted to i64.", cast,
+         "x"_a, "dtype"_a);
 }
 
 void add_arrangements(nb::module_& m) {
-  define(m, "reshape", "The same elements in another shape. One size may be -1.", reshape, "x"_a, "shape"_a);
+  define(m, "reshape", "The same elements in another shape. One size may be -1 and is then computed.", reshape, "x"_a,
+         "shape"_a);
   define(m, "permute", "Axis i of the result is axis axes[i] of x.", permute, "x"_a, "axes"_a);
   define(m, "transpose", "x with two axes exchanged.", transpose, "x"_a, "axis0"_a, "axis1"_a);
   define(m, "expand", "x repeated along axes of size 1.", expand, "x"_a, "shape"_a);
   define(m, "flip", "x in reverse order along an axis.", flip, "x"_a, "axis"_a);
   define(m, "squeeze", "x without an axis of size 1.", squeeze, "x"_a, "axis"_a);
   define(m, "unsqueeze", "x with a new axis of size 1.", unsqueeze, "x"_a, "axis"_a);
-  define(m, "concat", "The parts one after the other along an axis.", concat, "parts"_a, "axis"_a = 0);
-  define(m, "stack", "The parts along a new axis.", stack, "parts"_a, "axis"_a = 0);
-  define(m, "chunk", "x cut into parts of the same size along an axis.", chunk, "x"_a, "chunks"_a, "axis"_a = 0);
-  define(m, "split", "x cut into parts of these sizes along an axis.", split, "x"_a, "sizes"_a, "axis"_a = 0);
-  define(m, "roll", "x moved by shift along an axis; what leaves at one end enters at the other.", roll, "x"_a,
-         "shift"_a, "axis"_a);
-  define(m, "pad", "x with widths[i] = (before, after) more elements along axis i.", pad, "x"_a, "widths"_a,
-         "value"_a = 0.0);
+  define(m, "concat", "The parts, joined along an axis.", concat, "parts"_a, "axis"_a = 0);
+  define(m, "stack", "The parts, joined along a new axis.", stack, "parts"_a, "axis"_a = 0);
+  define(m, "chunk", "x divided into parts of the same size along an axis.", chunk, "x"_a, "chunks"_a, "axis"_a = 0);
+  define(m, "split", "x divided into parts of these sizes along an axis.", split, "x"_a, "sizes"_a, "axis"_a = 0);
+  define(m, "roll",
+         "x shifted by `shift` elements along an axis. Elements shifted beyond one end reappear at the other.", roll,
+         "x"_a, "shift"_a, "axis"_a);
+  define(m, "pad", "x padded along axis i with widths[i] = (before, after) elements, which are `value`.", pad, "x"_a,
+         "widths"_a, "value"_a = 0.0);
   define(m, "tril", "The lower triangle; 0 elsewhere.", tril, "x"_a, "diagonal"_a = 0);
   define(m, "triu", "The upper triangle; 0 elsewhere.", triu, "x"_a, "diagonal"_a = 0);
-  define(m, "arange", "start, start + step, … before stop.", arange, "start"_a, "stop"_a, "step"_a = 1.0,
+  define(m, "arange", "The numbers start, start + step, …, without stop.", arange, "start"_a, "stop"_a, "step"_a = 1.0,
          "dtype"_a = "i64");
-  define(m, "one_hot", "1 at the index of each row, otherwise 0: (…) -> (…, classes).", one_hot, "indices"_a,
-         "classes"_a, "dtype"_a = "f32");
+  define(m, "one_hot", "1 at the given index and 0 elsewhere: (…) -> (…, classes).", one_hot, "indices"_a, "classes"_a,
+         "dtype"_a = "f32");
   define(m, "index_select", "The elements at these indices (k) along an axis.", index_select, "x"_a, "axis"_a,
          "indices"_a);
-  define(m, "gather", "For each index the element at the same place, except along the axis.", gather, "x"_a, "axis"_a,
-         "index"_a);
-  define(m, "scatter_add", "x with each element of source added at its index along the axis.", scatter_add, "x"_a,
-         "axis"_a, "index"_a, "source"_a);
+  define(m, "gather",
+         "For each element of index, the element of x with this index along the axis and the same position along "
+         "the other axes.",
+         gather, "x"_a, "axis"_a, "index"_a);
+  define(m, "scatter_add", "x with each element of source added at the position that index gives along the axis.",
+         scatter_add, "x"_a, "axis"_a, "index"_a, "source"_a);
 }
 
 void add_reductions(nb::module_& m) {
   define(
-      m, "sum", "The sum over axes; None: over all. Integers are added as f64.",
+      m, "sum", "The sum over the given axes; None: over all axes. Integers are converted to f64.",
       [](const Tensor& x, const Axes& axes, bool keepdims) { return sum(as_numbers(x), axes.all, keepdims); }, "x"_a,
       "axis"_a = nb::none(), "keepdims"_a = false);
   define(
-      m, "mean", "The mean over axes; None: over all. Integers are averaged as f64.",
+      m, "mean", "The mean over the given axes; None: over all axes. Integers are converted to f64.",
       [](const Tensor& x, const Axes& axes, bool keepdims) { return mean(as_numbers(x), axes.all, keepdims); }, "x"_a,
       "axis"_a = nb::none(), "keepdims"_a = false);
   define(
-      m, "norm", "The p-norm over axes; None: over all.",
+      m, "norm", "The p-norm over the given axes; None: over all axes.",
       [](const Tensor& x, double p, const Axes& axes, bool keepdims) { return norm(x, p, axes.all, keepdims); }, "x"_a,
       "p"_a = 2.0, "axis"_a = nb::none(), "keepdims"_a = false);
   define(
-      m, "var", "The variance over axes; None: over all. Divides by n - correction, by default like PyTorch.",
+      m, "var",
+      "The variance over the given axes; None: over all axes. It divides by n - correction. The default is that of "
+      "PyTorch.",
       [](const Tensor& x, const Axes& axes, int64_t correction, bool keepdims) {
         return var(x, axes.all, correction, keepdims);
       },
       "x"_a, "axis"_a = nb::none(), "correction"_a = 1, "keepdims"_a = false);
-  define(m, "max", "The largest element along an axis; None: of all.", along<max>, "x"_a, "axis"_a = nb::none(),
-         "keepdims"_a = false);
-  define(m, "min", "The smallest element along an axis; None: of all.", along<min>, "x"_a, "axis"_a = nb::none(),
-         "keepdims"_a = false);
-  define(m, "argmax", "The index of the largest element along an axis; None: of all.", along<argmax>, "x"_a,
+  define(m, "max", "The largest element along an axis; None: of all elements.", along<max>, "x"_a,
          "axis"_a = nb::none(), "keepdims"_a = false);
-  define(m, "argmin", "The index of the smallest element along an axis; None: of all.", along<argmin>, "x"_a,
+  define(m, "min", "The smallest element along an axis; None: of all elements.", along<min>, "x"_a,
          "axis"_a = nb::none(), "keepdims"_a = false);
-  define(m, "logsumexp", "log Σ e^x along an axis; None: over all.", along<logsumexp>, "x"_a, "axis"_a = nb::none(),
-         "keepdims"_a = false);
+  define(m, "argmax", "The index of the largest element along an axis; None: of all elements.", along<argmax>, "x"_a,
+         "axis"_a = nb::none(), "keepdims"_a = false);
+  define(m, "argmin", "The index of the smallest element along an axis; None: of all elements.", along<argmin>, "x"_a,
+         "axis"_a = nb::none(), "keepdims"_a = false);
+  define(m, "logsumexp", "log Σ e^x along an axis; None: over all elements.", along<logsumexp>, "x"_a,
+         "axis"_a = nb::none(), "keepdims"_a = false);
   define(
-      m, "topk", "The k largest (or smallest) elements along an axis and their indices, in order.",
+      m, "topk", "The k largest (or smallest) elements along an axis, in order, and their indices.",
       [](const Tensor& x, int64_t k, int64_t axis, bool largest) {
         TopK found = topk(x, k, axis, largest);
         return std::make_pair(std::move(found.values), std::move(found.indices));
@@ -203,9 +212,10 @@ void add_reductions(nb::module_& m) {
       "x"_a, "k"_a, "axis"_a = -1, "largest"_a = true);
   define(m, "cumsum", "The sums of the first 1, 2, … elements along an axis.", cumsum, "x"_a, "axis"_a);
   define(m, "cumprod", "The products of the first 1, 2, … elements along an axis.", cumprod, "x"_a, "axis"_a);
-  define(m, "max_pool1d", "The largest element of each window along the last axis. stride 0: the size of the window.",
-         max_pool1d, "x"_a, "kernel"_a, "stride"_a = 0);
-  define(m, "mean_pool1d", "The mean of each window along the last axis. stride 0: the size of the window.",
+  define(m, "max_pool1d",
+         "The largest element of each window along the last axis. stride: 0 means the size of the window.", max_pool1d,
+         "x"_a, "kernel"_a, "stride"_a = 0);
+  define(m, "mean_pool1d", "The mean of each window along the last axis. stride: 0 means the size of the window.",
          mean_pool1d, "x"_a, "kernel"_a, "stride"_a = 0);
 }
 
@@ -235,14 +245,14 @@ void add_layer_operations(nb::module_& m) {
         const auto all = Argument<std::vector<Tensor>>::of(given);
         return unlocked([&] { return einsum(equation, all); });
       },
-      "Sums of products by the indices of an equation, such as \"bij,jk->bik\".", "equation"_a, "operands"_a);
+      "Sums of products, described by an equation such as \"bij,jk->bik\".", "equation"_a, "operands"_a);
   define(m, "spatial_gate",
          "gMLP's gate: gate_i · (Σ_j weight_ij x_j + bias_i); gate and x (n, b, d), weight (n, n), bias (n).",
          spatial_gate, "gate"_a, "x"_a, "weight"_a, "bias"_a, "causal"_a = false);
   define(
       m, "conv1d",
-      "PyTorch's convolution: x (b, channels, n), weight (out, channels / groups, k). causal: no output depends on "
-      "later input.",
+      "PyTorch's convolution: x (b, channels, n), weight (out, channels / groups, k). causal: outputs do not depend on "
+      "later inputs.",
       [](const Tensor& x, const Tensor& weight, const Optional& bias, int64_t stride, int64_t padding, int64_t dilation,
          int64_t groups, bool causal) {
         return conv1d(x, weight, bias.tensor, {stride, padding, dilation, groups, causal});
@@ -253,14 +263,15 @@ void add_layer_operations(nb::module_& m) {
 
 void add_losses(nb::module_& m) {
   define(m, "cross_entropy",
-         "The mean of -log softmax(logits)[target] over all targets that aren't ignore_index: logits (…, classes), "
+         "The mean of -log softmax(logits)[target] over all targets except ignore_index: logits (…, classes), "
          "target (…) i64.",
          cross_entropy, "logits"_a, "target"_a, "ignore_index"_a = -100);
   define(m, "mse_loss", "(x - target)²; reduction: none, mean, sum or batch_mean.", mse_loss, "x"_a, "target"_a,
          "reduction"_a = "mean");
   define(m, "l1_loss", "|x - target|; reduction: none, mean, sum or batch_mean.", l1_loss, "x"_a, "target"_a,
          "reduction"_a = "mean");
-  define(m, "huber_loss", "Quadratic for errors up to delta, linear beyond; reduction: none, mean, sum or batch_mean.",
+  define(m, "huber_loss",
+         "Quadratic for errors up to delta, and linear for larger errors; reduction: none, mean, sum or batch_mean.",
          huber_loss, "x"_a, "target"_a, "delta"_a = 1.0, "reduction"_a = "mean");
   define(m, "binary_cross_entropy_with_logits",
          "-t log σ(x) - (1 - t) log(1 - σ(x)); reduction: none, mean, sum or batch_mean.",
@@ -284,11 +295,11 @@ void add_transforms(nb::module_& m) {
   define(
       m, "irfft", "The inverse of rfft, with n real numbers.",
       [](const Tensor& x, int64_t n, int64_t axis) { return irfft(x, n, axis); }, "x"_a, "n"_a, "axis"_a = -1);
-  define(m, "tensor_fourier_mix", "FNet's mixing: the real part of the Fourier transforms along both axes.",
-         fourier_mix, "x"_a, "sequence_axis"_a = -2, "hidden_axis"_a = -1);
+  define(m, "tensor_fourier_mix", "FNet's mixing: the real part of the Fourier transform along both axes.", fourier_mix,
+         "x"_a, "sequence_axis"_a = -2, "hidden_axis"_a = -1);
   define(
       m, "tensor_toeplitz_product",
-      "TNN's mixing: y_i = Σ_j t_(i-j) x_j; x (b, h, n, d), t (h, 2n-1, d), or causal (h, n, d).",
+      "TNN's mixing: y_i = Σ_j t_(i-j) x_j; x (b, h, n, d), t (h, 2n-1, d), or t (h, n, d) if causal.",
       [](const Tensor& x, const Tensor& t, bool causal) { return toeplitz_product(x, t, causal); }, "x"_a, "t"_a,
       "causal"_a = false);
 }

@@ -33,7 +33,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using std::int64_t;
 
-// A training loop's optimizer: it counts its steps, and clears the gradients after each.
+// The optimizer of a training loop. It counts its steps, and clears the gradients after each step.
 struct OptimizerLoop {
   Optimizer optimizer;
   double lr;
@@ -46,14 +46,14 @@ struct OptimizerLoop {
       optimizer.parameters().zero_gradients();
       return norm;
     } catch (const Error&) {
-      optimizer.parameters().zero_gradients();  // so that a gradient that isn't finite doesn't stay
+      optimizer.parameters().zero_gradients();  // so that a non-finite gradient does not remain
       throw;
     }
   }
 };
 
-// A tape as Python's context manager. A tape belongs to one thread; if another thread drops the last reference to an
-// entered one, it is not destroyed, because it is part of its thread's stack of tapes.
+// A tape as a Python context manager. A tape that was entered belongs to one thread and is part of that thread's stack
+// of tapes. If another thread drops the last reference to it, the tape is therefore not destroyed.
 class TapeScope {
  public:
   TapeScope() = default;
@@ -64,7 +64,8 @@ class TapeScope {
   }
 
   void enter() {
-    if (was_entered_) throw Error("[tape] expected a tape for each use of with: it was entered before");
+    if (was_entered_)
+      throw Error("[tape] expected a new tape for each with statement, got one that was entered before");
     was_entered_ = true;
     thread_ = std::this_thread::get_id();
     tape_ = std::make_unique<Tape>();
@@ -113,16 +114,18 @@ Tensor gradient_of(const Gradients& gradients, nb::handle x) {
 }  // namespace
 
 void add_gradients(nb::module_& module) {
-  nb::class_<Gradients>(module, "Gradients", "What Tape.gradients returns: gradients[x] for each leaf x of the tape.")
+  nb::class_<Gradients>(
+      module, "Gradients",
+      "The result of Tape.gradients. gradients[x] is the gradient with respect to x, a leaf of the tape.")
       .def("__getitem__", gradient_of, "x"_a);
-  nb::class_<TapeScope>(module, "Tape", R"(Records the operations inside its with statement, for gradients:
+  nb::class_<TapeScope>(module, "Tape", R"(Records the operations inside its with statement, to compute gradients:
 
 >>> with weft.Tape() as tape:
-...     loss = weft.ops.mse_loss(x @ w, y)       # w: a weft.Parameter, or what tape.watch returned
+...     loss = weft.ops.mse_loss(x @ w, y)       # w: a weft.Parameter, or a result of tape.watch
 ...     gradients = tape.gradients(loss)
 >>> gradients[w]
 
-Each tape is used once and on one thread.)")
+Use each tape only once, and only on one thread.)")
       .def(nb::init<>())
       .def("__enter__",
            [](nb::object self) {
@@ -132,11 +135,12 @@ Each tape is used once and on one thread.)")
       .def("__exit__", [](TapeScope& scope, nb::args) { scope.exit(); })
       .def(
           "watch", [](TapeScope& scope, nb::handle x) { return scope.tape().watch(operand(x)); }, "x"_a,
-          "x as a leaf of this tape, whose gradient it computes.")
+          "Returns x as a leaf of this tape. The tape then computes the gradient with respect to this leaf.")
       .def("gradients", gradients, "result"_a,
-           "The gradients of a result of one element for every leaf. It may be called once, instead of backward.")
+           "The gradients of a result with one element, with respect to every leaf. Call this once, instead of "
+           "backward.")
       .def("backward", backward, "result"_a, "optimizer"_a,
-           "Adds the gradients of a result of one element to those of the optimizer's parameters.");
+           "Adds the gradients of a result with one element to those of the optimizer's parameters.");
 
   nb::class_<OptimizerLoop>(module, "Optimizer")
       .def(
@@ -157,8 +161,8 @@ Each tape is used once and on one thread.)")
       .def(
           "step", [](OptimizerLoop& loop, std::optional<double> lr) { return unlocked([&] { return loop.step(lr); }); },
           "lr"_a = nb::none(),
-          "Changes the parameters by their gradients, with this learning rate or that of the optimizer, and clears the "
-          "gradients. Returns the norm of the gradients before clipping.")
+          "Updates the parameters with their gradients, and clears the gradients. If lr is None, weft "
+          "uses the optimizer's learning rate. Returns the norm of the gradients before clipping.")
       .def(
           "zero_gradients", [](OptimizerLoop& loop) { loop.optimizer.parameters().zero_gradients(); },
           "Clears the gradients, as each step does.")
@@ -178,7 +182,7 @@ Each tape is used once and on one thread.)")
 
   nb::class_<Random>(module, "Random", "A stream of random numbers: the same seed gives the same numbers.")
       .def(nb::init<std::uint64_t>(), "seed"_a)
-      .def("split", &Random::split, "k"_a, "The k-th child, an independent stream.")
+      .def("split", &Random::split, "k"_a, "The k-th child of this stream, which is independent of all others.")
       .def(
           "uniform",
           [](const Random& r, const Shape& shape, double low, double high) { return r.uniform(shape, low, high); },

@@ -1,4 +1,4 @@
-// The elements of a tensor by an index of Python: x[key].
+// Indexing a tensor in Python: x[key].
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -19,20 +19,20 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using std::int64_t;
 
-// Whether a key is an array of indices or a mask: a list, an array of numpy, or a tensor, but not a single number.
+// Whether a key is an array of indices or a mask: a list, or a numpy array or tensor with at least one axis.
 bool is_array(nb::handle key) {
   if (nb::isinstance<nb::list>(key)) return true;
   return nb::hasattr(key, "ndim") && nb::hasattr(key, "dtype") && nb::cast<int64_t>(key.attr("ndim")) > 0;
 }
 
-// A mask is an array of bool, or a tensor of i8, as comparisons return it.
+// Whether a key is a mask: an array of bool, or a tensor of i8, which comparisons return.
 bool is_mask(nb::handle key) {
   const nb::object array = nb::module_::import_("numpy").attr("asarray")(key);
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
   return kind == "b" || (nb::isinstance<Tensor>(key) && nb::cast<Tensor>(key).dtype() == DType::i8);
 }
 
-// The places that a key selects along an axis of that size, (k) i64.
+// Returns the indices, (k) i64, that an array of indices or a mask selects along an axis of the given size.
 Tensor places_of(nb::handle key, int64_t size) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   nb::object array = numpy.attr("asarray")(key);
@@ -47,7 +47,7 @@ Tensor places_of(nb::handle key, int64_t size) {
   const bool is_empty = nb::cast<int64_t>(array.attr("size")) == 0;
   if (nb::cast<int64_t>(array.attr("ndim")) != 1 ||
       (!is_empty && nb::cast<std::string>(array.attr("dtype").attr("kind")) != "i"))
-    throw nb::type_error("indices: expected an array (k) of whole numbers, or a mask");
+    throw nb::type_error("indices: expected an array (k) of integers, or a mask");
   for (const nb::handle place : array.attr("tolist")()) {
     const auto given = nb::cast<int64_t>(place), at = given < 0 ? given + size : given;
     if (at < 0 || at >= size)
@@ -59,7 +59,7 @@ Tensor places_of(nb::handle key, int64_t size) {
   return Tensor::from(places, {static_cast<int64_t>(places.size())});
 }
 
-// Python's index as one slice for each axis, and the axes of the result. None and whole numbers change the axes.
+// Applies a Python index, which has one key for each axis. None adds an axis to the result. An integer removes an axis.
 class Index {
  public:
   Index(const Tensor& x, nb::handle key) : result_(x) {
@@ -94,7 +94,7 @@ class Index {
     else if (is_array(key)) take_places(key);
     else if (PyIndex_Check(key.ptr()) && !PyBool_Check(key.ptr())) take_number(key);
     else
-      throw nb::type_error(("indices: expected whole numbers, slices, None, an ellipsis, or arrays of indices, got " +
+      throw nb::type_error(("indices: expected integers, slices, None, an ellipsis, or arrays of indices, got " +
                             nb::cast<std::string>(key.type().attr("__name__")))
                                .c_str());
   }
@@ -137,7 +137,7 @@ class Index {
 
   Tensor result_;
   Shape shape_;
-  int64_t axis_ = 0;  // the next one of result_
+  int64_t axis_ = 0;  // the next axis of result_ to index
   bool has_other_axes_ = false;
 };
 

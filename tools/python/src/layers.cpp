@@ -1,4 +1,4 @@
-// The library's layers, as weft.nn wraps them. Sequences have the shape (b, n, d).
+// The base classes of the layers in weft.nn. Sequences have the shape (b, n, d).
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -34,7 +34,7 @@ nb::class_<Layer> layer(nb::module_& module, const char* name) {
   return nb::class_<Layer>(module, name).def("named_parameters", [](const Layer& l) { return parameters_of(l); });
 }
 
-// The parameter of that name; None if the layer has none.
+// Returns the parameter of this name, or nullopt, which becomes None, if the layer does not have it.
 template <class Layer>
 std::optional<Parameter> parameter_named(const Layer& l, const char* name) {
   for (const auto& [own, parameter] : parameters_of(l))
@@ -47,7 +47,7 @@ void add_weight_and_bias(nb::class_<Layer>& type) {
   type.def_prop_ro("bias", [](const Layer& l) { return parameter_named(l, "bias"); });
 }
 
-// The __call__ of a layer.
+// Returns the function for a layer's __call__.
 template <class Layer>
 auto call() {
   return converting([](const Layer* l, const Tensor& x) { return (*l)(x); });

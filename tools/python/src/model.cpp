@@ -33,7 +33,7 @@ using std::int64_t;
 
 bool is_predicted(Task task) { return task == Task::regression || task == Task::multilabel || task == Task::tagging; }
 
-// The state shared by the package's Model and Stream and by its generators.
+// A loaded model. The package's Model, Stream and generators share its state.
 class Loaded {
  public:
   Loaded(const std::string& folder, const std::optional<std::string>& precision, bool copy)
@@ -43,7 +43,7 @@ class Loaded {
     take(load_checkpoint(folder, options));
   }
 
-  // From the bytes of a checkpoint's model.safetensors.
+  // Loads a model from the bytes of a checkpoint's model.safetensors.
   Loaded(std::string bytes, const std::optional<std::string>& precision)
       : bytes_(std::make_shared<const std::string>(std::move(bytes))), precision_(precision) {
     take(load_checkpoint(Bytes{bytes_->data(), bytes_->size(), bytes_}, Purpose::inference));
@@ -59,11 +59,11 @@ class Loaded {
   }
   const Predictor& predictor() const {
     if (!predictor_)
-      throw Error(std::string("[predict] expected a model of the task regression, multilabel or tagging, got ") +
+      throw Error(std::string("[predict] expected a model for the task regression, multilabel or tagging, got ") +
                   task_name(model().task()));
     return *predictor_;
   }
-  // An embedder owns its model, so that this loads the checkpoint once more.
+  // An Embedder owns its model. This function therefore loads the checkpoint again at its first call.
   std::shared_ptr<const Embedder> embedder() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!embedder_) {
@@ -75,7 +75,7 @@ class Loaded {
     }
     return embedder_;
   }
-  // The bytes of the checkpoint's model.safetensors.
+  // Returns the bytes of the checkpoint's model.safetensors.
   std::string bytes() const {
     if (!saved().info.form.empty())
       throw Error("[model] expected a checkpoint in weft's own format, got " + saved().info.form +
@@ -103,25 +103,26 @@ class Loaded {
     }
   }
 
-  std::string file_;                          // model.safetensors; empty if it was loaded from bytes
-  std::shared_ptr<const std::string> bytes_;  // null if it was loaded from a file
+  std::string file_;                          // path of model.safetensors; empty if loaded from bytes
+  std::shared_ptr<const std::string> bytes_;  // null if loaded from a file
   std::optional<std::string> precision_;
   std::shared_ptr<const Classifier> classifier_;
   std::shared_ptr<const Predictor> predictor_;
   std::shared_ptr<const Checkpoint> saved_;
   mutable std::mutex mutex_ = {};
-  mutable std::shared_ptr<const Embedder> embedder_;  // null until it is needed
+  mutable std::shared_ptr<const Embedder> embedder_;  // null until the first call of embedder()
 };
 
-// A text that grows. It keeps the model alive. Concurrent calls wait for one another, without the interpreter's lock.
+// A text that grows. It keeps the model alive. The mutex serializes concurrent calls, which wait for it without holding
+// the interpreter's lock.
 struct Stream {
   std::shared_ptr<const Checkpoint> saved;
   std::unique_ptr<TokenStream> tokens;
   mutable std::mutex mutex = {};
 };
 
-// A continuation that is computed piece by piece. It keeps the model alive. Concurrent calls wait for one another, as
-// with a Stream.
+// A continuation that is computed piece by piece. It keeps the model alive. The mutex serializes concurrent calls, as
+// in Stream.
 struct Continuation {
   std::shared_ptr<const Checkpoint> saved;
   Generation generation;
@@ -166,7 +167,7 @@ nb::any probabilities(const Loaded& loaded, const std::vector<std::string>& text
   return array_of(std::move(all));
 }
 
-// Regression: the numbers (rows, outputs).
+// Returns the predicted numbers of a regression, (rows, outputs).
 nb::any numbers(const Loaded& loaded, const std::vector<std::string>& rows) {
   Tensor all;
   {
@@ -181,11 +182,11 @@ nb::any numbers(const Loaded& loaded, const std::vector<std::string>& rows) {
   return array_of(std::move(all));
 }
 
-// A forecast from the last frames (n, channels): the outputs.
+// Returns the outputs of a forecast model, computed from the last rows of frames (n, channels).
 nb::any forecast(const Loaded& loaded, nb::handle frames) {
   const Tensor x = tensor_of("series", frames, {DType::f32});
   if (loaded.model().task() != Task::forecast)
-    throw Error(std::string("[forecast] expected a model of the task forecast, got ") +
+    throw Error(std::string("[forecast] expected a model for the task forecast, got ") +
                 task_name(loaded.model().task()));
   const int64_t length = loaded.saved().info.length, channels = loaded.model().input().channels;
   if (x.rank() != 2 || x.size(0) < length || x.size(1) != channels)
@@ -246,7 +247,8 @@ nb::any append(Stream& stream, nb::handle tokens) {
   const Tensor ids = tensor_of("tokens", tokens, {DType::i64});
   if (ids.rank() != 1 || ids.numel() < 1)
     throw Error("[stream] expected at least one token, of shape (n), got " + to_string(ids.shape()));
-  const std::vector<int64_t> copy = ids.to_vector<int64_t>();  // a stream may keep its tokens
+  // A copy, because a stream may keep its tokens, and the program may change its array.
+  const std::vector<int64_t> copy = ids.to_vector<int64_t>();
   Tensor result;
   {
     const nb::gil_scoped_release release;

@@ -1,4 +1,4 @@
-// Toeplitz products and Fourier mixing, and their gradients for a custom autograd.
+// Toeplitz products and Fourier mixing on arrays, and the gradients that weft.torch needs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <weft/spectral.h>

@@ -1,4 +1,4 @@
-// weft.Tensor and weft.Parameter: construction, elements, operators, slicing.
+// weft.Tensor and weft.Parameter: construction, elements and operators.
 #include "tensors.h"
 
 #include <nanobind/ndarray.h>
@@ -37,7 +37,7 @@ Tensor copy_of(const Tensor& x) {
 
 namespace {
 
-// Whether it is a numpy array whose dtype becomes another one, such as int32.
+// Whether x is a numpy array with a dtype that tensors do not support, such as int32.
 bool has_other_dtype(nb::handle x) {
   if (!nb::hasattr(x, "__array_interface__")) return false;
   const auto name = nb::cast<std::string>(nb::str(nb::handle(nb::object(x.attr("dtype")))));
@@ -55,7 +55,7 @@ Tensor operand(nb::handle x) {
     return nb::cast<Tensor>(nb::module_::import_("weft").attr("tensor")(x));
   const Tensor borrowed =
       tensor_of("operand", x, {DType::f32, DType::f64, DType::i64, DType::bf16, DType::c64, DType::c128, DType::i8});
-  // A copy, because the program may write to its array before the backward pass reads it.
+  // Copies the array, because the program may write to it before the backward pass reads it.
   return copy_of(borrowed);
 }
 
@@ -73,7 +73,7 @@ std::optional<double> number_of(nb::handle x) {
 
 namespace {
 
-// Whether an operator takes x as its second operand. If not, Python asks x's own type.
+// Whether an operator accepts x as its second operand. If not, Python calls the operator of x's type.
 bool is_operand(nb::handle x) {
   return nb::isinstance<Tensor>(x) || nb::isinstance<Parameter>(x) || nb::hasattr(x, "__dlpack__") ||
          nb::hasattr(x, "__array_interface__");
@@ -83,14 +83,14 @@ using Unary = Tensor (*)(const Tensor&);
 using Binary = Tensor (*)(const Tensor&, const Tensor&);
 using WithNumber = Tensor (*)(const Tensor&, double);
 
-// An operator of two tensors.
+// Applies an operator to two tensors.
 nb::object of_tensors(nb::handle a, nb::handle b, Binary tensors) {
   if (!is_operand(b)) return nb::borrow(Py_NotImplemented);
   const auto [x, y] = promoted(operand(a), operand(b));
   return nb::cast(unlocked([&, &x = x, &y = y] { return tensors(x, y); }));
 }
 
-// The same, or that of a tensor and a number.
+// Applies an operator to two tensors, or to a tensor and a number.
 nb::object binary(nb::handle a, nb::handle b, Binary tensors, WithNumber number) {
   if (const auto c = number_of(b)) {
     const Tensor x = operand(a);
@@ -105,7 +105,7 @@ void add_operator(Class& type, const char* name, Binary tensors, WithNumber numb
       name, [=](nb::handle a, nb::handle b) { return binary(a, b, tensors, number); }, nb::is_operator());
 }
 
-// A numpy array over the same elements, which can't be written. bf16 becomes float32.
+// Returns a read-only numpy array over the same elements. bf16 becomes float32.
 nb::object numpy_of(const Tensor& x) {
   nb::object array{array_of(x.dtype() == DType::bf16 ? x : x.detach())};
   array.attr("setflags")("write"_a = false);
@@ -122,7 +122,7 @@ const Tensor& value_of(nb::handle x) {
   return nb::isinstance<Tensor>(x) ? nb::cast<const Tensor&>(x) : nb::cast<const Parameter&>(x).value();
 }
 
-// What tensors and parameters have in common.
+// Adds the members that tensors and parameters have in common.
 template <class Class>
 void add_members(Class& type) {
   type.def_prop_ro("shape", [](nb::handle x) { return nb::tuple(nb::cast(value_of(x).shape())); });
@@ -131,7 +131,7 @@ void add_members(Class& type) {
   type.def_prop_ro("size", [](nb::handle x) { return value_of(x).numel(); });
   type.def(
       "numpy", [](nb::handle x) { return numpy_of(value_of(x)); },
-      "The elements as a numpy array that can't be written. bf16 becomes float32.");
+      "The elements as a read-only numpy array. bf16 becomes float32.");
   type.def(
       "__array__",
       [](nb::handle x, nb::object dtype, nb::object copy) {
@@ -140,7 +140,7 @@ void add_members(Class& type) {
         return copy.is(nb::bool_(true)) ? nb::object(array.attr("copy")()) : array;
       },
       "dtype"_a = nb::none(), "copy"_a = nb::none());
-  type.attr("__array_ufunc__") = nb::none();  // numpy's operators then leave the work to ours
+  type.attr("__array_ufunc__") = nb::none();  // so that numpy's operators call those of this class
   type.def(
       "item",
       [](nb::handle x) -> nb::object {
@@ -217,7 +217,7 @@ void add_tensors(nb::module_& module) {
     return nb::make_tuple(nb::module_::import_("weft").attr("tensor"),
                           nb::make_tuple(array_of(values), dtype_name(x.dtype())));
   });
-  tensor.def("detach", &Tensor::detach, "The same elements, which no tape has recorded.");
+  tensor.def("detach", &Tensor::detach, "A tensor with the same elements that is not recorded on any tape.");
   add_members(tensor);
 
   nb::class_<Parameter> parameter(module, "Parameter");
@@ -229,7 +229,7 @@ void add_tensors(nb::module_& module) {
   parameter.def_prop_rw("trainable", &Parameter::trainable, &Parameter::set_trainable);
   parameter.def(
       "assign", [](Parameter& p, nb::handle x) { p.assign(operand(x)); }, "array"_a,
-      "Replaces the elements by those of an array of the same shape and dtype.");
+      "Replaces the elements with those of an array of the same shape and dtype.");
   parameter.def("__reduce__", [](nb::handle self) {
     const Tensor value = nb::cast<const Parameter&>(self).value().detach();
     return nb::make_tuple(self.type(), nb::make_tuple(value, self.attr("trainable")));

@@ -1,4 +1,4 @@
-// Tensors that record gradients: weft.Tensor and weft.Parameter, and how arguments of Python become tensors.
+// weft.Tensor and weft.Parameter, and functions that convert Python's arguments to tensors.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <weft/tensor.h>
@@ -7,17 +7,18 @@
 
 namespace weft::python {
 
-// An argument as a tensor: a Tensor; a Parameter, which is then a leaf of the recording tape; or a copy of any array.
+// Converts an argument to a tensor. The argument is a Tensor, a Parameter, or an array, which is copied. A Parameter
+// becomes a leaf of the recording tape.
 Tensor operand(nanobind::handle x);
 
-// x[key]: whole numbers, slices, None, an ellipsis, arrays of indices, and masks.
+// x[key], where the key has integers, slices, None, an ellipsis, arrays of indices, or masks.
 Tensor indexed(const Tensor& x, nanobind::handle key);
 
-// The value of a number: a float, an int, or one of numpy's numbers; none for anything else. OverflowError for an int
-// that is too large.
+// Returns the value of a float, an int or a numpy number, and nullopt for any other object. Throws an OverflowError if
+// an int is too large.
 std::optional<double> number_of(nanobind::handle x);
 
-// Calls f(), which is long, without the interpreter's lock.
+// Calls f(), which takes long, without holding the interpreter's lock.
 template <class F>
 auto unlocked(F f) {
   const nanobind::gil_scoped_release release;

@@ -1,4 +1,4 @@
-// Training. It runs without the interpreter's lock and takes it between steps, for callbacks and Ctrl-C.
+// Training. It runs without the interpreter's lock, and acquires the lock between steps for callbacks and Ctrl-C.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -28,7 +28,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using std::int64_t;
 
-// The settings of a run, by the names of weft.train's arguments.
+// The settings of a run, with the names of weft.train's arguments.
 struct Settings : FitOptions {
   std::string folder, best_by = "loss";
   double validation = 0.1;  // share of the rows, if no validation set is given
@@ -37,7 +37,7 @@ struct Settings : FitOptions {
   bool overwrite = false;
 };
 
-// Calls Python between the steps of a run. The first exception of a callback, or Ctrl-C, stops the run.
+// Calls Python functions between the steps of a run. The first exception of a callback, or Ctrl-C, stops the run.
 class Callbacks {
  public:
   Callbacks(nb::object progress, nb::object evaluated, bool every_step)
@@ -66,7 +66,7 @@ class Callbacks {
 
   bool stopped() const { return failed_.has_value(); }
 
-  // With the interpreter's lock.
+  // Raises the exception that stopped the run, if any. The caller holds the interpreter's lock.
   void raise() {
     if (failed_) throw nb::python_error(std::move(*failed_));
   }
@@ -90,7 +90,7 @@ class Callbacks {
   std::optional<nb::python_error> failed_;
 };
 
-// Trains a new model and saves it in the folder of the settings. fitted(run) calls fit.
+// Trains a new model and saves it in the folder that the settings name. fitted(run) calls fit.
 template <class Fit>
 void train(const Settings& s, nb::object progress, nb::object evaluated, bool every_step, Fit fitted) {
   Callbacks callbacks(std::move(progress), std::move(evaluated), every_step);
@@ -109,7 +109,7 @@ void train(const Settings& s, nb::object progress, nb::object evaluated, bool ev
     try {
       fitted(run);
     } catch (const Error&) {
-      if (!callbacks.stopped()) throw;  // otherwise the callback's exception says more
+      if (!callbacks.stopped()) throw;  // otherwise the callback's exception is more informative
     }
   }
   callbacks.raise();
@@ -124,7 +124,7 @@ void train_rows(const Rows& rows, const Rows* validation, const Settings& s, nb:
   });
 }
 
-// The last part of a text or a series validates, in whole percent.
+// The last part of a text or a series is the validation set. Its size is rounded to whole percent.
 TextSplit split_of(const Settings& s) {
   const double percent = std::round(100 * s.validation);
   if (!(percent >= 1 && percent <= 99))
@@ -138,7 +138,7 @@ void train_text(const std::string& text, const Settings& s, nb::object progress,
         [&](const RunOptions& run) { (void)fit(text, split_of(s), s, run); });
 }
 
-// numbers (n, columns), whose names are given.
+// Trains on numbers (n, columns). `names` are the names of the columns.
 void train_series(nb::handle numbers, const std::vector<std::string>& names, const std::vector<std::string>& targets,
                   int64_t horizon, int64_t season, const Settings& s, nb::object progress, nb::object evaluated,
                   bool every_step) {

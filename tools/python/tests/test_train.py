@@ -151,13 +151,13 @@ def test_a_language_model():
     assert run.model.task == "causal-lm" and run.model.tokenizer == "characters"
     assert "".join(run.model.generate("the cat", 12, temperature=0)) == " sat on the "
     assert train([text, text], None, task="masked-lm", tokenizer="words", steps=2).model.task == "masked-lm"
-    with pytest.raises(TypeError, match="a text and a series have none"):
+    with pytest.raises(TypeError, match="labels: expected None for a text or a series"):
         train(text, ["a"])
-    with pytest.raises(TypeError, match="expected one for each row; without labels"):
+    with pytest.raises(TypeError, match="expected one for each row. Data without labels"):
         train(TEXTS, None)
     with pytest.raises(ValueError, match="expected a text, got the name of the file"):
         train(__file__, None)
-    with pytest.raises(TypeError, match="expected the share of the end of the data, got tuple"):
+    with pytest.raises(TypeError, match="expected the share at the end of the data, got tuple"):
         train(text, None, validation=(text, None))
     epoch = train("ab" * 500, None, steps=None, epochs=1, length=8, validation=0.2)
     assert epoch.metrics[-1]["step"] == 13  # batches of 8 windows of 8 in 800 characters
@@ -304,7 +304,7 @@ def test_progress(capsys):
 @pytest.mark.parametrize(("data", "labels", "error", "message"), [
     (TEXTS, COLORS[:3], ValueError, "labels: expected one for each of 60 rows, got 3"),
     ([], [], ValueError, "expected at least 2 rows, got 0"),
-    ("text", ["a"], TypeError, "labels: a text and a series have none"),
+    ("text", ["a"], TypeError, "labels: expected None for a text or a series"),
     (5, ["a"], TypeError, "data: expected a list, got int"),
     ([1, 2], ["a", "b"], TypeError, "expected a text or a tuple of two texts, got 1"),
     (np.full((3, 2), np.nan), [0, 1, 0], ValueError, "row 0 has a NaN"),
@@ -332,16 +332,16 @@ def test_refused_settings(settings, message):
 
 
 def test_settings_of_another_type():
-    with pytest.raises(TypeError, match="lr: got 'fast'"):
+    with pytest.raises(TypeError, match="lr: expected a value of the default's type, got 'fast'"):
         train(TEXTS, COLORS, lr="fast")
     with pytest.raises(ValueError, match="task: expected one of classifier, .* got 'forcast'"):
         train(TEXTS, COLORS, task="forcast")
-    with pytest.raises(ValueError, match="steps, epochs: expected one of them, got 60 and 2"):
+    with pytest.raises(ValueError, match="steps, epochs: expected only one of them, got 60 and 2"):
         train(TEXTS, COLORS, epochs=2)
 
 
 def test_other_tasks_say_what_they_can():
-    with pytest.raises(weft.Error, match="expected a model of the task regression"):
+    with pytest.raises(weft.Error, match="expected a model for the task regression"):
         train(TEXTS, COLORS, steps=2).model.predict(["red apple"])
     x = np.zeros((4, 3), np.float32)
     x[:, 0] = [1, 2, 3, 4]

@@ -1,4 +1,4 @@
-"""gMLP, TNN and FNet on CPUs: training, saved models, and models of one's own.
+"""gMLP, TNN and FNet on CPUs: training, saved models, and custom models.
 
 >>> import weft
 >>> run = weft.train(["Oil prices soar", "A late goal", …], ["Business", "Sports", …], out="news")
@@ -6,14 +6,14 @@
 >>> model.classify("Oil prices soar as supply fears grow")
 Prediction(label='Business', probability=0.98...)
 
-``weft.nn`` has layers, ``weft.ops`` operations on `Tensor`, and ``weft.optim`` optimizers for models that a program defines.
+With ``weft.nn`` (layers), ``weft.ops`` (operations on `Tensor`) and ``weft.optim`` (optimizers), a program can define
+and train its own models. ``weft.torch`` has two operations for PyTorch's autograd, and ``weft.sklearn`` has estimators
+for scikit-learn.
 
 Arguments are numpy arrays, or any arrays with DLPack or the buffer protocol, in the CPU's memory, with any strides.
-Inputs and results of saved models are not copied, except that lists and integers other than int64 become int64 arrays, bfloat16 results
-become float32 (numpy has no bfloat16), and a `Stream` keeps a copy of its tokens. Long calls release the interpreter's
-lock, so that Python threads can run meanwhile, and can share one model.
-
-``weft.torch`` has two operations for PyTorch's autograd, ``weft.sklearn`` estimators for scikit-learn.
+Saved models do not copy their inputs and results, with these exceptions: lists, and integers other than int64, become
+int64 arrays; bfloat16 results become float32, because numpy has no bfloat16; and a `Stream` keeps a copy of its tokens.
+Long calls release the interpreter's lock (the GIL), so that other Python threads can run. Threads can share one model.
 """
 
 from __future__ import annotations
@@ -40,47 +40,49 @@ __all__ = ["Error", "Gradients", "Model", "Parameter", "Prediction", "Random", "
            "__version__", "fourier_mix", "load", "nn", "ops", "optim", "set_threads", "tensor", "threads",
            "toeplitz_product", "train"]
 
-Rows = Any  # a list of texts, or an array of numbers (rows, n) or (rows, n, channels), or of pictures
+Rows = Any  # a list of texts, an array of numbers (rows, n) or (rows, n, channels), or an array of pictures
 ArrayLike = Any  # a numpy array, or any array with DLPack or the buffer protocol
 
 
 class Prediction(NamedTuple):
-    """A label and its probability, 0 … 1."""
+    """A label and its probability, from 0 to 1."""
 
     label: str
     probability: float
 
 
 def load(folder: Union[str, os.PathLike[str]], precision: Union[str, None] = None, *, copy: bool = False) -> Model:
-    """Loads a checkpoint for inference. folder: a checkpoint's folder, or a run's, which means its best checkpoint.
+    """Loads a checkpoint for inference.
 
-    The weights stay in the file. It may be replaced or removed meanwhile, but must not be truncated or overwritten in
-    place: that would end the process by SIGBUS, unless the weights are copied.
+    By default, weft maps the file of the weights into memory. While the model is used, another program may replace or
+    remove the file, but must not truncate it or overwrite it in place: the operating system would then kill the process
+    (SIGBUS).
 
-    precision: "f32" or "bf16", the precision of the computation; None: the checkpoint's own.
-    copy: read the weights into memory, so that later changes of the file don't matter. For long-running programs.
-    Raises Error, naming the file, if it is missing, damaged or not a checkpoint that weft can read.
+    folder: the folder of a checkpoint, or of a run, whose best checkpoint is then loaded
+    precision: "f32" or "bf16", the precision of the computation; None: that of the checkpoint
+    copy: copies the weights into memory, so that later changes of the file have no effect; for long-running programs
+    Raises an Error that names the file, if it is missing, damaged, or not a checkpoint that weft can read.
     """
     if os.path.isfile(folder):
         raise Error(f'[load] expected the folder of a run or a checkpoint, got the file "{os.fspath(folder)}"; '
-                    "a file of a weft.nn.Module is read by its load()")
+                    "call load() of a weft.nn.Module to read such a file")
     return Model(_weft.Loaded(os.fspath(folder), precision, copy))
 
 
 class Model:
-    """A saved model with its tokenizer, as `load` returns it. Threads may share it."""
+    """A saved model with its tokenizer, as `load` returns it. Several threads may share it."""
 
     def __init__(self, loaded: _weft.Loaded) -> None:
         self._loaded = loaded
 
     @property
     def architecture(self) -> str:
-        """"gmlp", "tnn", "fnet", …"""
+        """The name of the architecture: "gmlp", "tnn", "fnet", …"""
         return self._loaded.architecture
 
     @property
     def task(self) -> str:
-        """"causal-lm", "masked-lm", "classifier", …"""
+        """The name of the task: "causal-lm", "masked-lm", "classifier", …"""
         return self._loaded.task
 
     @property
@@ -95,32 +97,32 @@ class Model:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The config of the architecture."""
+        """The options of the architecture, by name."""
         return json.loads(self._loaded.config)
 
     @property
     def vocabulary(self) -> int:
-        """Tokens are 0 … vocabulary - 1."""
+        """The size of the vocabulary. Tokens are the integers from 0 to vocabulary - 1."""
         return self._loaded.vocabulary
 
     @property
     def outputs(self) -> int:
-        """The number of logits: symbols of the vocabulary, or classes."""
+        """The number of logits: one for each symbol of the vocabulary, or one for each class."""
         return self._loaded.outputs
 
     @property
     def max_length(self) -> int:
-        """The maximum length of a sequence, in tokens; 0: no limit."""
+        """The maximum length of a sequence, in tokens. 0 means that there is no limit."""
         return self._loaded.max_length
 
     @property
     def labels(self) -> list[str]:
-        """The names of a classifier's classes; empty for other models."""
+        """The names of the outputs, such as a classifier's classes. Empty for models whose outputs have no names."""
         return self._loaded.labels
 
     @property
     def parameters(self) -> int:
-        """The number of trained values."""
+        """The number of values in all parameters."""
         return self._loaded.parameters
 
     def __repr__(self) -> str:
@@ -129,8 +131,8 @@ class Model:
     def __call__(self, tokens: ArrayLike) -> npt.NDArray[np.float32]:
         """The logits of sequences of tokens.
 
-        tokens: integers (n) or (rows, n); in classifiers token 0 is padding.
-        Returns (n, outputs) or (rows, n, outputs); for a classifier (outputs) or (rows, outputs).
+        tokens: integers (n) or (rows, n); for a classifier, token 0 is padding.
+        Returns an array (n, outputs) or (rows, n, outputs); for a classifier (outputs) or (rows, outputs).
         """
         ids = _integers(tokens)
         if ids.ndim == 1:
@@ -142,7 +144,7 @@ class Model:
         return self._loaded.encode(text)
 
     def decode(self, tokens: ArrayLike) -> str:
-        """The text of tokens. Bytes that aren't UTF-8, which the tokenizer "bytes" may give, become U+FFFD."""
+        """The text of these tokens. With the tokenizer "bytes", bytes that are not valid UTF-8 become U+FFFD."""
         return self._loaded.decode(_integers(tokens).ravel().tolist()).decode("utf-8", errors="replace")
 
     @overload
@@ -154,11 +156,12 @@ class Model:
     @overload
     def classify(self, rows: Rows, top: int) -> list[list[Prediction]]: ...
     def classify(self, rows: Any, top: Union[int, None] = None) -> Any:
-        """The most probable label of a text, or of each row. Only for classifiers.
+        """The most probable label of a text, or of each row. The model must be a classifier.
 
         rows: a text, a list of texts, or an array of numbers as in training; for a model of pairs of texts, a list of
             tuples of two texts
-        top: the number of labels, the most probable first, in a list for each row; None: one label, not in a list
+        top: returns for each row a list of this many labels, the most probable first; None: returns for each row the
+            most probable label, not in a list
         """
         if top is not None and top < 1:
             raise ValueError(f"top: expected at least 1, got {top}")
@@ -171,16 +174,16 @@ class Model:
         return answers[0] if is_one else answers
 
     def probabilities(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """Probabilities (rows, labels); the bits don't depend on the other rows. Only for classifiers."""
+        """The probabilities (rows, labels). The model must be a classifier. Rows do not influence each other's bits."""
         if is_numbers(rows):
             return self._loaded.probabilities_of_numbers(numbers_for(self._loaded, rows))
         return self._loaded.probabilities(self._texts(rows))
 
     def predict(self, rows: Union[str, Rows], threshold: float = 0.5) -> Any:
-        """What a model of another task than a classifier predicts for each row, or for a single text.
+        """The predictions of a model for regression, multilabel or tagging, for each row or for a single text.
 
-        regression: an array (rows, outputs); multilabel: for each row a list of `Prediction`, for labels of at least
-        that probability; tagging: for each row a list of (word, tag)
+        Regression returns an array (rows, outputs). Multilabel returns for each row a list of `Prediction`: the labels
+        whose probability is at least `threshold`. Tagging returns for each row a list of (word, tag).
         """
         if isinstance(rows, str):
             return self.predict([rows], threshold)[0]
@@ -197,10 +200,10 @@ class Model:
         return self._loaded.numbers(self._texts(rows))
 
     def forecast(self, series: Any) -> npt.NDArray[np.float64]:
-        """The numbers that follow a series, (horizon, targets). Only for forecasts.
+        """The numbers that follow a series, (horizon, targets). The model must be a forecast.
 
-        series: an array (n) or (n, columns), or a pandas table with the columns of the training (others are ignored);
-            the model reads its last rows. The columns of the result are the targets of the training, see `labels`
+        series: an array (n) or (n, columns), or a pandas table with the columns of the training (other columns are
+            ignored). The model reads the last rows. The columns of the result are the targets of the training
         """
         if hasattr(series, "columns") and self.task == "forecast":
             series = series[self._loaded.columns]
@@ -214,14 +217,16 @@ class Model:
         return _texts(rows)
 
     def embed(self, texts: Union[str, Rows]) -> npt.NDArray[np.float32]:
-        """Vectors of texts (texts, dimensions), or of a single text (dimensions), each of Euclidean norm 1. Models of the
-        task retrieval are trained for this; others give the mean of their features."""
+        """The vectors of texts, (texts, dimensions), or the vector of a single text, (dimensions).
+
+        Each vector has the Euclidean norm 1. Models for the task retrieval are trained to compute vectors. For other
+        models, a vector is the mean of the features of a text's tokens."""
         return self.embed([texts])[0] if isinstance(texts, str) else self._loaded.vectors(_texts(texts))
 
     def save(self, folder: Union[str, os.PathLike[str]]) -> None:
-        """Writes the model as a checkpoint, which `load` and the command read.
+        """Writes the model as a checkpoint, which `load` and the command can read.
 
-        The model's own file is read again for this, and for pickling, unless the model was trained in this process."""
+        This method, and pickling, read the file of the model again, unless the model was trained in this process."""
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, "model.safetensors")
         with open(path + ".part", "wb") as file:
@@ -232,25 +237,26 @@ class Model:
         return _from_bytes, (self._loaded.bytes, self._loaded.given_precision)
 
     def stream(self) -> Stream:
-        """An empty text that grows token by token. Only for causal language models."""
+        """An empty text that grows token by token. The model must be a causal language model."""
         return Stream(self._loaded.stream())
 
     def generate(self, prompt: str = "", tokens: int = 200, *, temperature: float = 1.0, top_k: int = 0,
                  top_p: float = 1.0, seed: int = 1, stop: Sequence[str] = ()) -> Iterator[str]:
-        """Continues a text: an iterator of the pieces that follow the prompt, each computed on demand.
+        """Continues a text. Returns an iterator over the pieces that follow the prompt, and computes each on demand.
 
-        "".join(model.generate(…)) is the whole continuation; leaving the loop ends it. Only for causal language models.
+        "".join(model.generate(…)) is the whole continuation. A program that leaves a loop over the pieces ends the
+        generation. The model must be a causal language model.
 
-        tokens: maximum number of symbols
-        temperature: divides the logits; 0: always the most likely symbol
-        top_k: choose among the k most likely symbols; 0: among all
-        top_p: of these, choose among the most likely symbols whose probabilities add up to this
-        seed: seed of sampling; the same model, prompt, options and seed give the same text
-        stop: ends before the first of these texts
+        tokens: the maximum number of symbols
+        temperature: divides the logits; 0: always chooses the most likely symbol
+        top_k: chooses among the k most likely symbols; 0: among all symbols
+        top_p: chooses among the most likely of these symbols, whose probabilities add up to top_p
+        seed: the seed of sampling; the same model, prompt, options and seed give the same text
+        stop: the continuation ends before the first occurrence of any of these texts
         """
         if isinstance(stop, str):
             stop = [stop]
-        # Raises errors here, not with the first piece.
+        # This call is not in _pieces, so that it raises errors before the first piece is requested.
         generation = self._loaded.generation(prompt, tokens, temperature, top_k, top_p, seed, list(stop))
         return _pieces(generation)
 
@@ -271,17 +277,17 @@ class Stream:
         self._stream = stream
 
     def append(self, tokens: ArrayLike) -> npt.NDArray[np.float32]:
-        """Appends a token, or several (n) in one pass. Returns the logits (vocabulary) of the next token."""
+        """Appends one token, or n tokens in one pass. Returns the logits (vocabulary) of the next token."""
         return self._stream.append(np.atleast_1d(_integers(tokens)))
 
     def copy(self) -> Stream:
-        """A separate text with the same beginning."""
+        """A copy of this stream, to which tokens can be appended independently."""
         return Stream(self._stream.copy())
 
 
 def _texts(rows: Any) -> list[str]:
     if isinstance(rows, str):
-        raise TypeError("rows: expected a list of texts, got a single text: use [text]")
+        raise TypeError("rows: expected a list of texts, got a single text; use [text]")
     return [text_of(text) for text in listed("rows", rows)]
 
 
@@ -290,7 +296,7 @@ def _from_bytes(content: bytes, precision: Union[str, None]) -> Model:
 
 
 def _integers(tokens: ArrayLike) -> npt.NDArray[np.int64]:
-    """The tokens themselves if they are an int64 array, else a copy."""
+    """The tokens themselves if they are an int64 array, otherwise a copy."""
     if not isinstance(tokens, np.ndarray) and hasattr(tokens, "__dlpack__"):
         tokens = np.from_dlpack(tokens)
     ids = np.asarray(tokens)
@@ -306,7 +312,7 @@ _TYPES = {"f32": np.float32, "f64": np.float64, "bf16": np.float32, "i64": np.in
 
 
 def _numbers(values: Any, dtype: Union[str, None]) -> npt.NDArray[Any]:
-    """The values as an array whose type a tensor has: the one that is asked for, or the nearest."""
+    """The values as an array with a dtype that tensors support: the given dtype, or the most similar one."""
     array = np.asarray(values)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"tensor: expected numbers, got {array.dtype}")
@@ -324,9 +330,9 @@ def _numbers(values: Any, dtype: Union[str, None]) -> npt.NDArray[Any]:
 def tensor(values: Any, dtype: Any = None) -> Tensor:
     """A tensor with a copy of these values.
 
-    values: an array, whose type is kept (int32 and bool become int64, float16 float32); or a number or nested lists of
-        numbers, which become float32 or int64
-    dtype: "f32", "f64", "bf16", "i64", "i8", "c64" or "c128", or a dtype of numpy
+    values: an array, or a number or nested lists of numbers. By default, the tensor has the dtype of the array, except
+        that int32 and bool become int64, and float16 becomes float32. Numbers and lists become float32 or int64
+    dtype: "f32", "f64", "bf16", "i64", "i8", "c64" or "c128", or a numpy dtype
     """
     dtype = None if dtype is None else _weft.dtype_name(dtype)
     if isinstance(values, (Tensor, Parameter)):
@@ -342,26 +348,27 @@ def toeplitz_product(x: ArrayLike, t: ArrayLike, causal: bool = False, *,
                      form: str = "automatic") -> npt.NDArray[Any]:
     """TNN's mixing (arXiv 2305.04749): y_i = sum over j of t_(i-j) x_j, in O(n log n).
 
-    x: (b, h, n, d), float32 or float64; or bfloat16, by DLPack, with a float32 t, which gives a float32 result
-    t: dtype of x; (h, 2n-1, d), lags -(n-1) … n-1; causal: (h, n, d), lags 0 … n-1, the sum over j <= i
-    form: algorithm: "automatic", "naive", "matrix" or "ring"
+    x: (b, h, n, d), float32 or float64. It may also be a bfloat16 array with DLPack; t and the result are then float32
+    t: (h, 2n-1, d) for the lags -(n-1) … n-1, with the dtype of x
+    causal: sums only over j <= i; t then is (h, n, d), for the lags 0 … n-1
+    form: the algorithm: "automatic", "naive", "matrix" or "ring"
     """
     return _weft.toeplitz_product(x, t, causal, form, False)
 
 
 def fourier_mix(x: ArrayLike, sequence_dim: int = -2, hidden_dim: int = -1) -> npt.NDArray[Any]:
-    """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transforms along both axes, not normalized.
+    """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transform along both axes, without normalization.
 
-    x: (…, n, …, d), float32 or float64; or bfloat16, by DLPack, which gives a float32 result
+    x: (…, n, …, d), float32 or float64. It may also be a bfloat16 array with DLPack; the result is then float32
     """
     return _weft.fourier_mix(x, sequence_dim, hidden_dim, False)
 
 
 def set_threads(count: int) -> None:
-    """Sets the number of threads of weft's loops in the whole process: 1 … 1024."""
+    """Sets the number of threads that weft uses in the whole process, from 1 to 1024."""
     _weft.set_threads(count)
 
 
 def threads() -> int:
-    """The number of threads of weft's loops; by default the number of CPUs, or OMP_NUM_THREADS."""
+    """The number of threads that weft uses. The default is the number of CPUs, or OMP_NUM_THREADS."""
     return _weft.threads()

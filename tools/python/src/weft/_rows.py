@@ -1,4 +1,4 @@
-"""Rows of training and of queries: what a program gives, in the form that the C++ module takes."""
+"""Converts rows for training and for predictions from a program's types to those of the C++ module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Text = Union[str, tuple[str, str]]  # a text, or a pair of texts
 
 
 def text_of(text: Any) -> str:
-    """A text as a row. A tuple of two texts is a pair."""
+    """A row of one text, or of a pair of texts, which is a tuple."""
     if isinstance(text, str):
         return str(text)
     if isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text):
@@ -24,7 +24,7 @@ def text_of(text: Any) -> str:
 
 
 def is_numbers(data: Any) -> bool:
-    """Whether the data are rows of numbers, and not texts: an array, a tensor or a pandas table of numbers."""
+    """Whether the data are rows of numbers: an array, a tensor or a pandas table of numbers, or a list of rows."""
     if isinstance(data, (list, tuple)) and len(data) > 0 and isinstance(data[0], (list, np.ndarray)):
         return np.asarray(data).dtype.kind in "iuf"  # a list of rows
     return (hasattr(data, "dtype") or hasattr(data, "dtypes")) and np.issubdtype(np.asarray(data).dtype, np.number)
@@ -33,7 +33,8 @@ def is_numbers(data: Any) -> bool:
 def numbers_of(data: Any) -> npt.NDArray[Any]:
     """Rows of numbers as frames (rows, n, channels) float32, or as pictures (rows, height, width, channels) uint8.
 
-    A matrix (rows, n) has one channel. Arrays of uint8 with three or four axes are pictures, gray without channels."""
+    A matrix (rows, n) has one channel. Arrays of uint8 with three or four axes are pictures. With three axes, they are
+    gray."""
     given = np.asarray(data)
     if np.iscomplexobj(given):
         raise ValueError("data: complex data not supported, expected real numbers")
@@ -55,13 +56,13 @@ def numbers_of(data: Any) -> npt.NDArray[Any]:
 
 
 def flat(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same numbers (rows, n), as the C++ module takes them: float32, or the bytes of pictures as int8."""
+    """The same numbers as a matrix (rows, n), for the C++ module: float32, or int8 with the bytes of pictures."""
     rows = numbers.reshape(len(numbers), math.prod(numbers.shape[1:]))
     return rows.view(np.int8) if rows.dtype == np.uint8 else rows
 
 
 def numbers_for(loaded: _weft.Loaded, data: Any) -> npt.NDArray[Any]:
-    """Rows of numbers, flat, for a model that reads such rows."""
+    """Rows of numbers as a matrix (rows, n). Raises an error unless the model reads rows of this shape."""
     numbers = numbers_of(data)
     if loaded.channels == 0:
         raise TypeError(f"rows: expected texts, got numbers of shape {numbers.shape}")
@@ -100,7 +101,7 @@ def series_of(data: Any) -> tuple[npt.NDArray[np.float32], list[str]]:
 
 
 def _plain(label: Any) -> Any:
-    """A label without numpy's types."""
+    """A label with Python's types instead of numpy's."""
     if isinstance(label, (list, tuple, np.ndarray)):
         return [_plain(part) for part in label]
     if isinstance(label, (set, frozenset)):
@@ -118,7 +119,7 @@ def _number(value: Any) -> str:
 
 
 def task_of(labels: Sequence[Any]) -> str:
-    """The task that labels of these types stand for: floats anywhere make a regression, lists of others several labels."""
+    """The task for labels of these types: regression if any is a float, else multilabel if any label is a list."""
     several = any(isinstance(label, list) for label in labels)
     parts = [part for label in labels for part in (label if isinstance(label, list) else [label])]
     if any(isinstance(part, float) for part in parts):
@@ -127,7 +128,7 @@ def task_of(labels: Sequence[Any]) -> str:
 
 
 def label_text(task: str, label: Any) -> str:
-    """A label as the library reads it."""
+    """A label in the text format that the library reads."""
     if task == "regression":
         return " ".join(_number(value) for value in (label if isinstance(label, list) else [label]))
     separator = {"multilabel": "|", "tagging": " "}.get(task)
@@ -137,13 +138,13 @@ def label_text(task: str, label: Any) -> str:
         raise TypeError(f"labels: expected a list of labels for each row, got {label!r}")
     names = [str(name) for name in label]
     if wrong := [name for name in names if separator in name or not name]:
-        raise ValueError(f"labels: expected names without {separator!r}, got {wrong[0]!r}")
+        raise ValueError(f"labels: expected nonempty names without {separator!r}, got {wrong[0]!r}")
     return separator.join(names) or separator
 
 
 def rows_of(data: Any, labels: Any, task: Union[str, None],
             known: Union[list[str], None] = None) -> tuple[_weft.Rows, str]:
-    """The rows and their task. known: the labels that the rows may have; None: any."""
+    """The rows and their task. known: the labels that are allowed; None: all are allowed."""
     given = [_plain(label) for label in listed("labels", labels)]
     task = task or task_of(given)
     texts = [label_text(task, label) for label in given]

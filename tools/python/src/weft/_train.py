@@ -1,4 +1,4 @@
-"""Training from Python."""
+"""`weft.train`, which trains a model on data in memory."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Run:
     """A finished training run, as `train` returns it.
 
     model: the best checkpoint, as `weft.load` returns it
-    metrics: a dictionary for each validation: step, loss and the task's metrics
-    folder: the run's folder, which `weft report`, `weft.load` and `weft train --resume` take; None for a run that was
-        given none
+    metrics: a dictionary for each evaluation on the validation set: the step, the loss and the task's metrics
+    folder: the run's folder, which `weft report`, `weft.load` and `weft train --resume` accept; None if `train` was
+        called without `out`
     """
 
     def __init__(self, model: Any, metrics: list[dict[str, Any]], folder: Union[str, None]) -> None:
@@ -29,7 +29,7 @@ class Run:
 
     @property
     def best(self) -> dict[str, Any]:
-        """The validation of the best checkpoint, which is `model`."""
+        """The metrics of the best checkpoint, which is `model`, on the validation set."""
         return next(metrics for metrics in self.metrics if metrics["step"] == self.model._loaded.step)
 
     def __repr__(self) -> str:
@@ -37,7 +37,7 @@ class Run:
 
 
 class _Display:
-    """One line that a terminal or a notebook overwrites."""
+    """One line of progress, which each update overwrites in the terminal or the notebook."""
 
     def __init__(self, shown: bool) -> None:
         self.shown, self.width = shown, 0
@@ -52,27 +52,27 @@ _TASKS = ("classifier", "regression", "multilabel", "tagging", "retrieval", "cau
 
 
 class _Source(NamedTuple):
-    """What a model learns from."""
+    """The data that a model learns from, and the settings that depend on them."""
 
     task: str
-    length: int  # of the sequences, if the data have one; otherwise 0
-    batch: int  # the usual one
+    length: int  # length of the sequences; 0 if the data do not determine it
+    batch: int  # the default batch size
     start: Callable[..., None]  # start(settings, progress, evaluated, every_step)
 
 
 def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None], horizon: int,
             targets: Union[Sequence[str], None], season: int) -> _Source:
-    """The data of the task: a text, a series, or rows."""
+    """The data of the task, which are a text, a series, or rows. Raises an error for invalid arguments."""
     if task is not None and task not in _TASKS:
         raise ValueError(f"task: expected one of {', '.join(_TASKS)}, got {task!r}")
     if isinstance(data, (str, os.PathLike)) and len(os.fspath(data)) < 1000 and os.path.isfile(data):
-        raise ValueError(f"data: expected a text, got the name of the file {str(data)!r}: use open(name).read()")
+        raise ValueError(f"data: expected a text, got the name of the file {str(data)!r}; use open(name).read()")
     is_text = isinstance(data, str) or task in ("causal-lm", "masked-lm")
     if is_text or task == "forecast":
         if labels is not None:
-            raise TypeError("labels: a text and a series have none")
+            raise TypeError("labels: expected None for a text or a series")
         if not isinstance(validation, (float, int)):
-            raise TypeError(f"validation: expected the share of the end of the data, got {type(validation).__name__}")
+            raise TypeError(f"validation: expected the share at the end of the data, got {type(validation).__name__}")
         if is_text:
             text = data if isinstance(data, str) else "\n".join(map(str, listed("data", data)))
             return _Source(task or "causal-lm", 0, 12, lambda *how: _weft.train_text(text, *how))
@@ -81,8 +81,8 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
         return _Source("forecast", length or 64, 32,
                        lambda *how: _weft.train_series(numbers, names, chosen, horizon, season, *how))
     if labels is None:
-        raise TypeError("labels: expected one for each row; without labels, give one text (a str), or "
-                        'task="causal-lm" for a list of texts, or task="forecast" for a series')
+        raise TypeError("labels: expected one for each row. Data without labels can be one text (a str), a list of "
+                        'texts with task="causal-lm", or a series with task="forecast"')
     rows, task = rows_of(data, labels, task)
     held = None
     if not isinstance(validation, (float, int)):
@@ -115,45 +115,57 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     >>> "".join(weft.train(open("book.txt").read()).model.generate("It was"))
     >>> weft.train(table, task="forecast", targets=["price"], horizon=7).model.forecast(table)
 
-    data: texts or pairs of texts (tuples of two), in a list, a numpy array, a pandas column or an iterator; an array of
-        numbers (rows, n) or (rows, n, channels); or pictures, an array of uint8 (rows, height, width[, channels]). For
-        a language model: one text, or a list of texts, which line ends then join. For a forecast: a series, an array
-        (n) or (n, columns) or a pandas table, in the order of time
-    labels: one for each row. Their type says what is learned, unless task does: str or int a classifier, float (or
-        lists of floats) a regression, lists of str several labels ("multilabel"). A text and a series have none
-    arch: "gmlp", "tnn" or "fnet"
-    task: "classifier", "regression", "multilabel", "tagging" (a list of tags, one for each word) or "retrieval" (the
-        label is a text that belongs to the row's text); of one text "causal-lm" or "masked-lm"; "forecast"
-    validation: the share of the rows, or of the end of a text or series, that chooses the best checkpoint, or a pair
-        (data, labels)
-    out: the run's folder; None: a temporary one, which is removed
-    layers, d_model, dropout: sizes of the model; config: other fields of its architecture (weft info --arch NAME)
-    length: the longest sequence, or the windows of a text or series, in tokens or frames
-    patch, shift, flips: of pictures: the side of the square patches that the model reads (None: at most 64 patches), by
-        how many pixels training moves pictures at random, and whether it mirrors half of them
-    targets, horizon, season: of a forecast: the columns to predict (None: all; those of an array are "0", "1", …), how
-        many rows after those that the model reads, and the rows of a season, for a comparison in the metrics
-    steps, epochs: length of the run, by one of them; None: 5 epochs, but at least 1000 steps (of a text 2000), unless
-        these are more than 100 epochs
-    batch: rows or windows of a step (32; retrieval: 64; language models: 12)
-    eval_every: steps between validations, each of which saves a checkpoint (a tenth of the steps, at most 500)
-    callback: callback(step, loss) is called after each step. An exception stops the run and is raised again
-    lr, schedule, warmup: the highest learning rate; "cosine", "linear", "constant" or "inverse-sqrt"; steps to reach it
-    optimizer, optimizer_options, weight_decay, clip: as in `weft.optim`
-    label_smoothing: share of the probability that goes to the other classes; ema: decay of a moving average of the
-        parameters, such as 0.999, which is then the model; balance: of rare classes, "none", "weights" or "rows"
-    tokenizer, vocabulary_size, min_count: "words", "characters", "bytes", … (None: words; characters of one text), the
-        most symbols, and how often a word must occur
-    dimensions: of a retrieval's vectors
-    patience, best_by: evaluations without improvement that end the run (0: none do), by "loss" or a metric's name
-    precision: "f32" or "bf16"; seed: of parameters and batches; progress: whether it is shown, on standard error
+    data: the rows: texts or pairs of texts (tuples of two), in a list, a numpy array, a pandas column or an iterator;
+        an array of numbers (rows, n) or (rows, n, channels); or pictures, an array of uint8 (rows, height, width[,
+        channels]). For a language model, one text, or a list of texts, which are joined by line ends. For a forecast, a
+        series in the order of time: an array (n) or (n, columns), or a pandas table
+    labels: one for each row; None for a text or a series. Without `task`, the type of the labels determines the task:
+        str or int for a classifier, float or lists of floats for a regression, lists of str for multilabel
+    arch: the architecture: "gmlp", "tnn" or "fnet"
+    task: "classifier", "regression", "multilabel", "tagging" (a label is a list of tags, one for each word),
+        "retrieval" (a label is a text that matches the row's text), "forecast", or for language models "causal-lm" or
+        "masked-lm"
+    validation: the validation set, which determines the best checkpoint: a share of the rows chosen at random, a share
+        of a text or series at its end, or a pair (data, labels)
+    out: the run's folder; None: a temporary folder, which is removed at the end
+    overwrite: whether the run may replace an earlier run in that folder
+    layers, d_model, dropout: sizes of the model
+    config: other options of the architecture, by name (weft info --arch NAME)
+    length: the maximum length of a sequence, or the length of the windows of a text or series, in tokens or frames
+    patch: for pictures, the side of the square patches that the model reads; None: the smallest side that gives at most
+        64 patches
+    shift, flips: for pictures, the maximum random shift in training, in pixels, and whether training flips half of the
+        pictures horizontally
+    targets: for a forecast, the columns to predict; None: all. The columns of an array are "0", "1", …
+    horizon: for a forecast, the number of rows to predict
+    season: for a forecast, the number of rows in a season; the metrics then include a forecast that repeats a season
+    steps, epochs: the length of the run; give at most one of them. By default 5 epochs, but at least 1000 steps (2000
+        for a text) or 100 epochs, whichever is less, and at most 20000 steps or, for rows, one epoch
+    batch: the number of rows or windows in a step; by default 32, for retrieval 64, for language models 12
+    eval_every: the number of steps between evaluations on the validation set, each of which saves a checkpoint; by
+        default a tenth of the steps, at most 500
+    callback: callback(step, loss) is called after each step. If it raises an exception, the run stops
+    lr, schedule, warmup: the highest learning rate, the schedule ("cosine", "linear", "constant" or "inverse-sqrt"),
+        and the number of steps until the highest rate is reached
+    optimizer, optimizer_options, weight_decay, clip: see `weft.optim`
+    label_smoothing: the share of the target probability that is spread over all classes
+    ema: the decay of a moving average of the parameters, such as 0.999. The average is then the trained model
+    balance: the treatment of rare classes: "none", "weights" or "rows"
+    tokenizer: "words", "characters", "bytes", …; None: "words" for rows, "characters" for one text
+    vocabulary_size, min_count: the maximum number of symbols, and how often a word must occur to be one of them
+    dimensions: for retrieval, the number of dimensions of a vector
+    patience, best_by: the number of evaluations without improvement after which the run ends (0: never), and what is
+        compared: "loss" or the name of a metric
+    precision: the precision of the computation: "f32" or "bf16"
+    seed: the seed of the initial parameters and of the batches
+    progress: whether to show the progress on standard error
 
-    Ctrl-C and exceptions of the callback stop the run after a step and are raised again. With `out`, the last state of
-    the model is saved before, and `weft.load(out)` loads it. Raises Error, ValueError or TypeError, which say what was
-    expected.
+    Ctrl-C or an exception in the callback stops the run after the current step, and `train` raises the exception again.
+    With `out`, it saves the last state of the model before, and `weft.load(out)` then loads a checkpoint. Raises Error,
+    ValueError or TypeError with a message that says what was expected.
     """
     if steps is not None and epochs is not None:
-        raise ValueError(f"steps, epochs: expected one of them, got {steps} and {epochs}")
+        raise ValueError(f"steps, epochs: expected only one of them, got {steps} and {epochs}")
     source = _source(data, labels, task, validation, length, horizon, targets, season)
     fields = dict(config or {})
     for name, value in (("layers", layers), ("d_model", d_model), ("seq_len", length), ("dropout", dropout)):
@@ -173,7 +185,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
         try:
             setattr(settings, name, value)
         except TypeError:
-            raise TypeError(f"{name}: got {value!r}, which has another type than the default") from None
+            raise TypeError(f"{name}: expected a value of the default's type, got {value!r}") from None
     settings.set_optimizer(optimizer, optimizer_options or {}, weight_decay, clip)
 
     display, metrics = _Display(progress), []

@@ -1,4 +1,4 @@
-"""Layers, and models that are made of them.
+"""Layers, and a base class for models that consist of layers.
 
 >>> class Model(weft.nn.Module):
 ...     def __init__(self, vocabulary, d, length):
@@ -13,8 +13,9 @@
 ...             x = block(x, causal=True)
 ...         return self.head(self.norm(x))
 
-Sequences have the shape (b, n, d). The parameters of a layer are drawn from a seed that `seed` sets and that each new
-layer changes. A model belongs to the thread that trains it; others may use it only while no step runs.
+Sequences have the shape (b, n, d). The initial parameters of a layer are random numbers. Their seed depends on `seed`
+and on the number of layers made before. A model belongs to the thread that trains it. Other threads may use the model
+only while no training step runs.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _seed, _made = 1, 0
 
 
 def seed(value: int) -> None:
-    """Sets the seed of all layers made from now on."""
+    """Sets the seed of all layers that are made after this call."""
     global _seed, _made
     _seed, _made = value, 0
 
@@ -72,7 +73,7 @@ def _layer_again(kind: type, args: Any, options: Any, state: Any) -> Any:
 
 
 class Linear(_Layer, _weft.Linear):
-    """y = x Wᵀ + b; x (…, inputs) -> (…, outputs). weight (outputs, inputs), bias (outputs)."""
+    """y = x Wᵀ + b: (…, inputs) -> (…, outputs), with weight (outputs, inputs) and bias (outputs)."""
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True, *, dtype: str = "f32") -> None:
         super().__init__(inputs, outputs, bias, _next_seed(), dtype)
@@ -86,7 +87,9 @@ class LayerNorm(_Layer, _weft.LayerNorm):
 
 
 class Embedding(_Layer, _weft.Embedding):
-    """Rows of a matrix (count, d) ~ N(0, deviation²): indices (…) int64 -> (…, d). logits(x) is x times its transpose."""
+    """The rows of a matrix (count, d) at int64 indices: (…) -> (…, d). logits(x) is x times the transposed matrix.
+
+    The initial elements of the matrix are drawn from N(0, deviation²)."""
 
     def __init__(self, count: int, d: int, deviation: float = 1.0, *, dtype: str = "f32") -> None:
         super().__init__(count, d, deviation, _next_seed(), dtype)
@@ -95,8 +98,8 @@ class Embedding(_Layer, _weft.Embedding):
 class GmlpBlock(_Layer, _weft.GmlpBlock):
     """A gMLP block (arXiv 2105.08050): block(x, causal=False, mask=None, random=None), x (b, n, d), n at most length.
 
-    d_ffn: channels between the two projections, even. mask: (n, n, 1) or (1, n, 1), 1 where tokens are seen. Dropout is
-    on if a `weft.Random` is given."""
+    d_ffn: the number of channels between the two projections, which must be even. mask: (n, n, 1) or (1, n, 1), 1 for
+    positions that the block may use. The block applies dropout if `random` is a `weft.Random`."""
 
     def __init__(self, d: int, d_ffn: int, length: int, dropout: float = 0.0, *, dtype: str = "f32") -> None:
         super().__init__(d, d_ffn, length, dropout, _next_seed(), dtype)
@@ -105,7 +108,8 @@ class GmlpBlock(_Layer, _weft.GmlpBlock):
 class FnetLayer(_Layer, _weft.FnetLayer):
     """An FNet layer (arXiv 2105.03824): layer(x, random=None), x (b, n, d).
 
-    norm: "post" as in the paper, or "pre"."""
+    norm: the place of the norms: "post", after each residual sum, as in the paper, or "pre". The layer applies dropout
+    if `random` is a `weft.Random`."""
 
     def __init__(self, d: int, d_ffn: int, norm: str = "post", dropout: float = 0.0, activation: str = "gelu_tanh", *,
                  dtype: str = "f32") -> None:
@@ -115,14 +119,15 @@ class FnetLayer(_Layer, _weft.FnetLayer):
 class TnnLayer(_Layer, _weft.TnnLayer):
     """A TNN layer (arXiv 2305.04749): layer(x, random=None), x (b, n, d), for any n.
 
-    config: options of the architecture, such as expand_ratio=1.0 or gamma=0.9 (`weft info --arch tnn`)."""
+    config: options of the architecture, such as expand_ratio=1.0 or gamma=0.9 (`weft info --arch tnn` lists them). The
+    layer applies dropout if `random` is a `weft.Random`."""
 
     def __init__(self, d: int, causal: bool = False, *, dtype: str = "f32", **config: Any) -> None:
         super().__init__(d, json.dumps(config), causal, _next_seed(), dtype)
 
 
 def _parameters(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, _weft.Parameter]]:
-    """The parameters in a value with their names. seen: the modules and containers that were visited."""
+    """The parameters in a value, with their names. seen: the ids of the modules and containers visited so far."""
     if isinstance(value, _weft.Parameter):
         yield name, value
         return
@@ -137,7 +142,7 @@ def _parameters(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, _w
             for inner, parameter in value.named_parameters():
                 yield f"{name}.{inner}", parameter
         return
-    if id(value) in seen:  # a module that holds itself, such as a child with a reference to its parent
+    if id(value) in seen:  # a cycle, such as a child module with a reference to its parent
         return
     seen.add(id(value))
     for key, part in parts.items():
@@ -145,18 +150,20 @@ def _parameters(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, _w
 
 
 class Module:
-    """A model: its parameters are those of its attributes, which are layers, modules, parameters, or lists of them."""
+    """A base class for models. The parameters of a model are those of its attributes.
+
+    Attributes may be layers, modules, parameters, or lists, tuples and dictionaries of them."""
 
     def named_parameters(self) -> list[tuple[str, _weft.Parameter]]:
         """The parameters with their names, such as "blocks.0.proj1.weight"."""
         return list(_parameters("", self, set()))
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of the parameters, by name."""
+        """Copies of the parameters as numpy arrays, by name."""
         return {name: np.array(parameter.numpy()) for name, parameter in self.named_parameters()}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Sets all parameters to these arrays. If names, shapes or dtypes differ, it raises an Error and changes nothing."""
+        """Sets all parameters to these arrays. Raises an Error and sets none if names, shapes or dtypes differ."""
         own = dict(self.named_parameters())
         if own.keys() != state.keys():
             missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
@@ -176,8 +183,8 @@ class Module:
         _weft.save_tensors(os.fspath(path), self.named_parameters())
 
     def load(self, path: Union[str, os.PathLike[str]]) -> None:
-        """Sets the parameters to those of a safetensors file, which `save`, PyTorch or others wrote."""
+        """Sets the parameters to those of a safetensors file, which `save`, PyTorch or another program wrote."""
         self.load_state(_weft.load_tensors(os.fspath(path)))
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} has no __call__, the forward pass")
+        raise NotImplementedError(f"{type(self).__name__} has no __call__, which must compute the forward pass")

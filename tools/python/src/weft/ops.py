@@ -1,10 +1,11 @@
-"""Operations on tensors. Arguments are `weft.Tensor`, `weft.Parameter` or arrays; inside `weft.Tape` they are recorded.
+"""Operations on tensors. Arguments are `weft.Tensor`, `weft.Parameter` or arrays. A `weft.Tape` records the operations.
 
-Names, broadcasting and axes are numpy's, those of losses PyTorch's; `ops/OPERATIONS.md` of weft's sources compares them.
-Operations of one tensor are also methods: ``weft.ops.sum(x, axis=0)`` is ``x.sum(axis=0)``. Lists of numbers and other
-integers than int64 become tensors as `weft.tensor` makes them. Of two real dtypes, the more precise one is that of the
-result. Integers are chosen, compared and counted; for arithmetic, `cast` makes real numbers of them. `var` divides by
-n - 1, as PyTorch does.
+The names, broadcasting and axes are those of numpy. The names of losses are those of PyTorch. `ops/OPERATIONS.md` in
+weft's source code compares the operations of weft, numpy and PyTorch. Operations of one tensor are also methods:
+``weft.ops.sum(x, axis=0)`` is ``x.sum(axis=0)``. Lists of numbers, and integers other than int64, are converted as by
+`weft.tensor`. If two operands have different real dtypes, the result has the more precise one. Integers can be
+selected, compared and counted. For arithmetic, convert them to real numbers with `cast`. `var` divides by n - 1, as in
+PyTorch.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ def _method(name: str) -> Any:
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
         if name in ("reshape", "permute", "expand") and args and not isinstance(args[0], (tuple, list)):
-            args = (args,)  # x.reshape(2, 3), like x.reshape((2, 3))
+            args = (args,)  # x.reshape(2, 3) is the same as x.reshape((2, 3))
         return function(self, *args, **options)
 
     method.__name__ = name
-    method.__doc__ = f"weft.ops.{name} of this tensor."
+    method.__doc__ = f"Computes weft.ops.{name} of this tensor."
     return method
 
 

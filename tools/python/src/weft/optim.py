@@ -1,4 +1,4 @@
-"""Optimizers and learning rates.
+"""Optimizers and learning rate schedules.
 
 >>> optimizer = weft.optim.AdamW(model, lr=2e-3)
 >>> rate = weft.optim.schedule("cosine", peak=2e-3, warmup=100, steps=1000)
@@ -20,12 +20,14 @@ __all__ = ["Adafactor", "Adam", "AdamW", "Lion", "Muon", "Optimizer", "SGD", "sc
 
 
 class Optimizer(_weft.Optimizer):
-    """An optimizer by the name of `weft train --optimizer`, with its own options, such as momentum=0.9.
+    """An optimizer with one of the names of `weft train --optimizer`.
 
-    parameters: a module or layer, or a list of weft.Parameter or of (name, weft.Parameter). They move into the memory of
-        the optimizer, and belong to one optimizer at a time. Freeze parameters (`trainable = False`) before.
-    weight_decay: of matrices; None: the optimizer's default
+    parameters: a module or layer, or a list of weft.Parameter or of (name, weft.Parameter). Parameters move into the
+        memory of the optimizer, and belong to only one optimizer at a time. To freeze a parameter, set
+        `trainable = False` before you make the optimizer
+    weight_decay: the weight decay of matrices; None: the optimizer's default
     clip: the maximum norm of the gradients; 0: no limit
+    own: options of this optimizer, such as momentum=0.9
     """
 
     def __init__(self, parameters: Any, name: str = "adamw", lr: float = 1e-3, *,
@@ -38,7 +40,7 @@ class Optimizer(_weft.Optimizer):
 
 
 def _named(parameters: Any) -> list[tuple[str, _weft.Parameter]]:
-    """The parameters with their names, which are numbers for those of a list."""
+    """The parameters with their names. In a list, parameters without names are numbered."""
     if hasattr(parameters, "named_parameters"):
         return parameters.named_parameters()
     given = [parameters] if isinstance(parameters, _weft.Parameter) else list(parameters)
@@ -50,7 +52,7 @@ def _named(parameters: Any) -> list[tuple[str, _weft.Parameter]]:
 
 
 class _Named(Optimizer):
-    """An optimizer whose class says its name and its usual learning rate."""
+    """A base class for optimizers whose name and default learning rate are members of their class."""
 
     _name: str
     _rate = 1e-3
@@ -62,47 +64,50 @@ class _Named(Optimizer):
 
 
 class AdamW(_Named):
-    """AdamW. lr: by default 1e-3. Options: beta1, beta2, eps."""
+    """AdamW. The default learning rate is 1e-3. Options: beta1, beta2, eps."""
 
     _name = "adamw"
 
 
 class Adam(_Named):
-    """Adam. lr: by default 1e-3. Options: beta1, beta2, eps."""
+    """Adam. The default learning rate is 1e-3. Options: beta1, beta2, eps."""
 
     _name = "adam"
 
 
 class SGD(_Named):
-    """Stochastic gradient descent. lr: by default 1e-2. Option: momentum."""
+    """Stochastic gradient descent. The default learning rate is 1e-2. Option: momentum."""
 
     _name, _rate = "sgd", 1e-2
 
 
 class Lion(_Named):
-    """Lion (arXiv 2302.06675). lr: by default 1e-4. Options: beta1, beta2."""
+    """Lion (arXiv 2302.06675). The default learning rate is 1e-4. Options: beta1, beta2."""
 
     _name, _rate = "lion", 1e-4
 
 
 class Muon(_Named):
-    """Muon for matrices, AdamW for everything else. lr: by default 1e-3. Option: momentum."""
+    """Muon for matrices, AdamW for all other parameters. The default learning rate is 1e-3. Option: momentum."""
 
     _name = "muon"
 
 
 class Adafactor(_Named):
-    """Adafactor (arXiv 1804.04235), with half of AdamW's memory. lr: by default 1e-2. Options: those of
-    `weft train --help`, with _ for -."""
+    """Adafactor (arXiv 1804.04235), which needs half of AdamW's memory. The default learning rate is 1e-2.
+
+    `weft train --help` lists the options. Write them with _ instead of -."""
 
     _name, _rate = "adafactor", 1e-2
 
 
 def schedule(name: str = "cosine", *, peak: float, warmup: int = 100, steps: int = 2000,
              floor: float = 0.0) -> Callable[[int], float]:
-    """The learning rate of each step, counted from 1: "constant", "cosine", "linear" or "inverse-sqrt".
+    """A function that returns the learning rate of each step. The first step is step 1.
 
-    peak: the highest rate, after `warmup` steps; floor: the last one as a fraction of the peak
+    name: "constant", "cosine", "linear" or "inverse-sqrt"
+    peak: the highest learning rate, which is reached after `warmup` steps
+    floor: the learning rate of the last step, as a fraction of the peak
     """
-    _weft.learning_rate(name, peak, warmup, steps, floor, 1)  # raises errors here
+    _weft.learning_rate(name, peak, warmup, steps, floor, 1)  # raises errors before the first step
     return lambda step: _weft.learning_rate(name, peak, warmup, steps, floor, step)

@@ -4,9 +4,9 @@
 >>> classifier = WeftClassifier(arch="tnn", epochs=5).fit(texts, labels)
 >>> classifier.predict(["Oil prices soar"])
 
-They work in pipelines, grid searches and cross-validation, and can be pickled. X is a list of texts (or of tuples of two
-texts), a matrix (rows, n), which a model reads as n numbers, one after the other, or an array (rows, n, channels). An
-array of uint8 with three or four axes holds pictures, as for `weft.train`.
+They work in pipelines, grid searches and cross-validation, and can be pickled. X is a list of texts (or of tuples of
+two texts), a matrix (rows, n), or an array (rows, n, channels). A model reads each row of a matrix as a sequence of n
+numbers. An array of uint8 with three or four axes contains pictures, as for `weft.train`.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ def _are_texts(X: Any) -> bool:
 
 
 class _Estimator(BaseEstimator):
-    """What both estimators share.
+    """The common part of both estimators.
 
     Parameters
     ----------
     arch : "gmlp", "tnn" or "fnet"
     layers, d_model, dropout : sizes of the model
-    length : longest sequence of a text, in tokens; None: the architecture's default. Numbers are read completely
-    steps, epochs : length of the training; None: as `weft.train` chooses
-    batch, lr : rows of a step, and the highest learning rate
-    validation : share of the rows that chooses the best checkpoint; None: all rows train, and their own loss chooses
+    length : maximum length of a text, in tokens; None: the architecture's default. Rows of numbers are never truncated
+    steps, epochs : length of the training; None: the default of `weft.train`
+    batch, lr : number of rows in a step, and the highest learning rate
+    validation : share of the rows in the validation set, which determines the best checkpoint; None: the validation set
+        is the whole training set
     settings : other arguments of `weft.train`, in a dictionary
     random_state : seed of parameters and batches
     """
@@ -99,7 +100,7 @@ class WeftClassifier(ClassifierMixin, _Estimator):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, (rows, classes), in the order of `classes_`."""
+        """The probabilities (rows, classes), with the classes in the order of `classes_`."""
         check_is_fitted(self)
         return self.model_.probabilities(self._checked(X, reset=False))
 
@@ -123,6 +124,6 @@ class WeftRegressor(RegressorMixin, _Estimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The number of each row."""
+        """The predicted number of each row."""
         check_is_fitted(self)
         return self.model_.predict(self._checked(X, reset=False))[:, 0]

@@ -1,11 +1,11 @@
-"""weft's operations for PyTorch, differentiable: on CPUs several times as fast as torch.fft.
+"""Differentiable operations for PyTorch on CPUs, several times as fast as torch.fft.
 
 >>> import weft.torch
 >>> y = weft.torch.toeplitz_product(x, t, causal=True)   # in place of irfft(rfft(x) * rfft(t))
 >>> y = weft.torch.fourier_mix(x)                        # in place of fft2(x).real
 
-Inputs and results are not copied. Tensors on other devices, or with dtypes other than float32, float64 and
-bfloat16, are refused.
+Inputs and results are not copied. The functions raise a TypeError for tensors on other devices, and for dtypes other
+than float32, float64 and bfloat16.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["FourierMix", "ToeplitzProduct", "fourier_mix", "toeplitz_product"]
 
 
 class ToeplitzProduct(torch.autograd.Function):
-    """`toeplitz_product` as a Function: ToeplitzProduct.apply(x, t, causal)."""
+    """`toeplitz_product` as an autograd function: ToeplitzProduct.apply(x, t, causal)."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, t: torch.Tensor, causal: bool = False) -> torch.Tensor:
@@ -36,10 +36,12 @@ class ToeplitzProduct(torch.autograd.Function):
 
 
 class _ToeplitzGradients(torch.autograd.Function):
-    """dx and dt of y = T(t) x for the cotangent dy, None where not needed. It can be differentiated any number of times.
+    """The gradients dx and dt of y = T(t) x for the cotangent dy. A gradient that is not needed is None.
 
-    For any p and q of the shapes of dx and dt, <p, dx> + <q, dt> = <T(t) p + T(q) x, dy>. The gradient of dy is thus
-    T(t) p + T(q) x, that of t is the dt of p and dy, and that of x is the dx of q and dy.
+    This function can itself be differentiated, any number of times. For any p and q with the shapes of dx and dt,
+    <p, dx> + <q, dt> = <T(t) p + T(q) x, dy>. For the cotangents p and q of dx and dt, the gradient with respect to dy
+    is therefore T(t) p + T(q) x. The gradient with respect to t is dt, computed from p and dy. The gradient with
+    respect to x is dx, computed from q and dy.
     """
 
     @staticmethod
@@ -79,7 +81,9 @@ def _gradients(x: torch.Tensor, t: torch.Tensor, dy: torch.Tensor, causal: bool,
 
 
 class FourierMix(torch.autograd.Function):
-    """`fourier_mix` as a Function: FourierMix.apply(x, sequence_dim, hidden_dim). Its gradient is itself."""
+    """`fourier_mix` as an autograd function: FourierMix.apply(x, sequence_dim, hidden_dim).
+
+    The operation is linear and symmetric, so its backward pass is the same operation."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, sequence_dim: int = -2, hidden_dim: int = -1) -> torch.Tensor:
@@ -95,14 +99,15 @@ class FourierMix(torch.autograd.Function):
 def toeplitz_product(x: torch.Tensor, t: torch.Tensor, causal: bool = False) -> torch.Tensor:
     """TNN's mixing (arXiv 2305.04749): y_i = sum over j of t_(i-j) x_j, in O(n log n).
 
-    x: (b, h, n, d), float32, float64, or bfloat16 with a float32 t
-    t: (h, 2n-1, d), lags -(n-1) … n-1; causal: (h, n, d), lags 0 … n-1, the sum over j <= i
+    x: (b, h, n, d), float32, float64 or bfloat16
+    t: (h, 2n-1, d) for the lags -(n-1) … n-1, with the dtype of x, but float32 for a bfloat16 x
+    causal: sums only over j <= i; t then is (h, n, d), for the lags 0 … n-1
     """
     y: torch.Tensor = ToeplitzProduct.apply(x, t, causal)  # type: ignore[no-untyped-call]
     return y
 
 
 def fourier_mix(x: torch.Tensor, sequence_dim: int = -2, hidden_dim: int = -1) -> torch.Tensor:
-    """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transforms along both axes, not normalized."""
+    """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transform along both axes, not normalized."""
     y: torch.Tensor = FourierMix.apply(x, sequence_dim, hidden_dim)  # type: ignore[no-untyped-call]
     return y

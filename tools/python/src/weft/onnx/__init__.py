@@ -1,19 +1,20 @@
-"""Saved models as ONNX graphs, for onnxruntime and other programs. It needs the package onnx.
+"""Exports saved models as ONNX graphs, for onnxruntime and other programs. This module needs the package onnx.
 
 >>> import weft.onnx
 >>> weft.onnx.export("news", "news.onnx")
 >>> session = onnxruntime.InferenceSession("news.onnx")
 >>> session.run(["logits"], {"tokens": weft.load("news").encode("Oil prices soar")[None]})
 
-The graph's input is `tokens`, int64 (b, n), for any b and any n that the model takes. Models that read numbers have the
-input `frames`, float32 (b, n, channels), or pictures (b, height, width, channels) with pixels of 0 … 255. The output is
-`logits`, float32: (b, n, outputs), or (b, outputs) for tasks with one output for each row. The graph has no tokenizer.
-The file's metadata name the architecture, the task and the labels.
+The graph's input is `tokens`, int64 (b, n), for any b and any n that the model accepts. For models that read numbers,
+the input is `frames`, float32 (b, n, channels). For pictures it is (b, height, width, channels), with pixels from 0 to
+255. The output is `logits`, float32 (b, n, outputs), or (b, outputs) for tasks with one output for each row. The graph
+does not contain the tokenizer. The file's metadata contain the architecture, the task and the labels.
 
-The graph computes in f32, also if the model was trained in bf16, and quantized weights are widened to f32. In f32 its
-logits are those of `weft.load(folder, "f32")(tokens)` up to rounding: within 1e-5 of the largest logit, except for TNNs
-with `normalize` and coefficients of both signs, where sums near 0 magnify the rounding of both. weft rounds the inputs
-of int8 layers, which the graph does not, so that their logits differ in the third digit.
+The graph computes in f32, even if the model was trained in bf16, and converts quantized weights to f32. Its logits are
+those of `weft.load(folder, "f32")(tokens)` up to rounding errors, which are within 1e-5 of the largest logit. There are
+two exceptions. In TNNs with `normalize` and coefficients of both signs, divisions by sums near 0 magnify the rounding
+errors. In int8 models, weft rounds the inputs of layers and the graph does not, so the logits differ in the third
+digit.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ _OPSET, _IR_VERSION = 20, 9
 
 
 def export(model: Any, path: Union[str, os.PathLike[str]]) -> None:
-    """Writes a saved model as an ONNX file, which replaces a file of that name only when it is complete.
+    """Writes a saved model as an ONNX file. It replaces an existing file only when the new file is complete.
 
-    model: a folder, as `weft.load` takes it, or a `weft.Model`
-    Raises weft.Error, naming it, for an architecture, a task or an option that the export doesn't know.
+    model: a folder that `weft.load` accepts, or a `weft.Model`
+    Raises a weft.Error that names the architecture, task or option if the export does not support it.
     """
     try:
         import onnx
@@ -52,7 +53,7 @@ def export(model: Any, path: Union[str, os.PathLike[str]]) -> None:
 
 
 def _write(content: bytes, path: str) -> None:
-    """Writes a file under another name, which it then takes."""
+    """Writes the content to a temporary file, and then renames this file to `path`."""
     part = f"{path}.{os.getpid()}.part"
     try:
         with open(part, "wb") as file:
@@ -79,13 +80,13 @@ def _model_of(content: bytes) -> Any:
 
 
 def _description(content: bytes) -> dict[str, Any]:
-    """What the metadata of a checkpoint's model.safetensors say about the model."""
+    """The description of the model in the metadata of a checkpoint's model.safetensors."""
     header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])
     return json.loads(header["__metadata__"]["weft"])
 
 
 def _tensors(content: bytes) -> dict[str, npt.NDArray[np.float32]]:
-    """The parameters in f32. Quantized ones are widened."""
+    """The parameters in f32. Quantized parameters are converted to f32."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.safetensors")
         with open(path, "wb") as file:

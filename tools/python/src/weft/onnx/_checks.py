@@ -1,4 +1,4 @@
-"""What the export knows, and its errors for everything else."""
+"""Checks that the export supports a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import _weft
 ROW_TASKS = ("classifier", "regression", "multilabel", "forecast", "retrieval")  # one output for each row
 TASKS = ("causal-lm", "masked-lm", "tagging", *ROW_TASKS)
 
-# The options that the export knows. Those with a value here are missing in a config that has this value.
+# The options that the export supports. A value other than None is the value of the option in a config that omits it.
 OPTIONS: dict[str, dict[str, Any]] = {
     "gmlp": dict.fromkeys("d_model d_ffn layers seq_len tied positions dropout".split()),
     "fnet": {**dict.fromkeys("d_model d_ffn layers seq_len types norm activation eps dropout".split()), "head": "task",
@@ -30,7 +30,7 @@ def not_supported(what: str, known: Iterable[Any] = ()) -> Exception:
 
 
 def checked_config(architecture: str, task: str, config: dict[str, Any]) -> dict[str, Any]:
-    """The config with all options. Raises an Error for what this module doesn't know."""
+    """The config with all options. Raises an Error if the export does not support a part of it."""
     if architecture not in OPTIONS:
         raise not_supported(f'architecture "{architecture}"', OPTIONS)
     if task not in TASKS:
@@ -42,7 +42,7 @@ def checked_config(architecture: str, task: str, config: dict[str, Any]) -> dict
 
 
 def checked_input(given: dict[str, Any], reads_tokens: bool) -> dict[str, Any]:
-    """The description of the frames with all keys; empty if the model reads none."""
+    """The description of the frames with all keys; empty if the model reads no frames."""
     if given and reads_tokens:
         raise not_supported("a model that reads both tokens and frames")
     if unknown := sorted(given.keys() - set(INPUT_OPTIONS)):
@@ -52,7 +52,7 @@ def checked_input(given: dict[str, Any], reads_tokens: bool) -> dict[str, Any]:
 
 
 def choice(option: str, value: Any, known: Sequence[Any]) -> Any:
-    """The value of an option, if it is one that this module knows."""
+    """The value of an option. Raises an Error if it is not one of the known values."""
     if value not in known:
         raise not_supported(f"{option} {json.dumps(value)}", known)
     return value

@@ -15,7 +15,7 @@ def logits(g: Graph) -> str:
     config = g.config
     head = choice("head", config["head"], ["task", "pooler", "next-sentence", "last", "mean"])
     x = encoder(g)
-    if g.task == "masked-lm":  # the logits are those of the words
+    if g.task == "masked-lm":  # the graph leaves out the heads that do not predict words
         g.ignore("pooler.")
         g.ignore("next_sentence.")
         return words(g, x)
@@ -31,7 +31,7 @@ def logits(g: Graph) -> str:
 
 
 def words(g: Graph, x: str) -> str:
-    """decoder(norm(act(transform(x)))) + bias."""
+    """The logits of the words: decoder(norm(act(transform(x)))) + bias."""
     h = g.activation(g.config["activation"], g.linear("head.transform", x))
     h = g.layer_norm("head.norm", h, g.config["eps"])
     decoder = "encoder.embeddings.word.weight" if g.config["tied"] else "head.decoder.weight"
@@ -39,7 +39,7 @@ def words(g: Graph, x: str) -> str:
 
 
 def encoder(g: Graph) -> str:
-    """Embeddings and layers, (b, n, d_model)."""
+    """The output of the embeddings and the layers, (b, n, d_model)."""
     config = g.config
     x = embeddings(g)
     for k in range(config["layers"]):
@@ -48,7 +48,10 @@ def encoder(g: Graph) -> str:
 
 
 def embeddings(g: Graph) -> str:
-    """bert: projection(norm(word + position + type)); sinusoidal: √d_model · word + position; plain: without it."""
+    """The embeddings, (b, n, d_model).
+
+    bert: projection(norm(word + position + type)); sinusoidal: √d_model · word + position; plain: √d_model · word.
+    """
     kind = choice("embeddings", g.config["embeddings"], ["bert", "sinusoidal", "plain"])
     if g.frames.get("positions", "architecture") != "architecture":
         kind = "plain"
@@ -65,7 +68,8 @@ def embeddings(g: Graph) -> str:
 
 
 def token_types(g: Graph) -> str:
-    """The types of the tokens: 1 after the first separator up to the second, if there is a second; otherwise 0."""
+    """The types of the tokens. In a row with two separators, the type is 1 after the first one, up to and including the
+    second one. All other tokens have type 0."""
     if g.config["separator"] < 0 or not g.reads_tokens:
         return g.ints(0)
     is_end = g.cast(g.add("Equal", "tokens", g.constant(g.config["separator"], np.int64)), np.int64)
@@ -90,8 +94,10 @@ def layer(g: Graph, name: str, x: str) -> str:
 
 
 def fourier_mix(g: Graph, x: str) -> str:
-    """The real part of the Fourier transforms along the channels and the sequence, or along channels, columns and rows
-    of a picture. They are products with matrices of cosines and sines, because onnxruntime's DFT has errors of 1e-4 at
+    """The real part of the Fourier transform along the channels and the sequence, or along the channels, columns and
+    rows of a picture.
+
+    It is computed as products with matrices of cosines and sines, because the errors of onnxruntime's DFT are 1e-4 for
     lengths that are not powers of 2."""
     cosine, sine = g.once("channels", lambda: fourier_constants(g, g.d_model))
     real, imaginary = g.add("MatMul", x, cosine), g.add("Neg", g.add("MatMul", x, sine))
@@ -101,7 +107,7 @@ def fourier_mix(g: Graph, x: str) -> str:
 
 
 def mix_picture(g: Graph, real: str, imaginary: str) -> str:
-    """The real part of the transforms along the columns and the rows of patches, (b, n, d_model)."""
+    """The real part of the Fourier transform along the columns and the rows of patches, (b, n, d_model)."""
     rows, columns = g.grid()
     real, imaginary = (g.add("Reshape", x, g.ints(-1, rows, columns, g.d_model)) for x in (real, imaginary))
     matrices = g.once("columns", lambda: fourier_constants(g, columns))
@@ -112,7 +118,7 @@ def mix_picture(g: Graph, real: str, imaginary: str) -> str:
 
 
 def real_transform(g: Graph, real: str, imaginary: str, matrices: tuple[str, str]) -> str:
-    """The real part of the transform along the last axis but one: C · real + S · imaginary."""
+    """The real part of the transform along the second-to-last axis: C · real + S · imaginary."""
     cosine, sine = matrices
     return g.plus(g.add("MatMul", cosine, real), g.add("MatMul", sine, imaginary))
 
@@ -124,7 +130,7 @@ def fourier_constants(g: Graph, n: int) -> tuple[str, str]:
 
 
 def fourier_matrices(g: Graph) -> tuple[str, str]:
-    """The same for the length n of the sequence, computed in f64."""
+    """cos(2π jk/n) and sin(2π jk/n), (n, n), for the length n of the sequence. The graph computes them in f64."""
     k, n = g.positions(), g.length()
     products = g.add("Mul", g.add("Unsqueeze", k, g.ints(1)), k)
     turns = g.times(g.cast(g.add("Mod", products, n), np.float64), 2 * math.pi, np.float64)

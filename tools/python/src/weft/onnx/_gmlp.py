@@ -27,7 +27,7 @@ def block(g: Graph, name: str, x: str) -> str:
 
 
 def spatial_gate(g: Graph, name: str, z: str) -> str:
-    """z1_i ⊙ (Σ_j W[i,j] norm(z2)_j + b_i), over j <= i in a causal language model."""
+    """z1_i ⊙ (Σ_j W[i,j] norm(z2)_j + b_i). In a causal language model, the sum is over j <= i."""
     half, end, n = g.config["d_ffn"] // 2, g.config["d_ffn"], g.length()
     z1, z2 = (g.slice(z, g.ints(first), g.ints(last), 2) for first, last in ((0, half), (half, end)))
     weight = g.add("Slice", g.parameter(name + ".weight"), g.ints(0, 0), g.add("Concat", n, n, axis=0), g.ints(0, 1))

@@ -1,4 +1,4 @@
-"""A graph of ONNX in the making: its nodes and constants, and the parts that all architectures share."""
+"""Builds an ONNX graph: its nodes and constants, and the parts that all architectures share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST = 2**31 - 2**20  # bytes of a file; protobuf allows less than 2 GiB
 
 
 class Graph:
-    """A graph in the making. A value is the name of a node's output or of a constant."""
+    """A graph that is being built. Its methods represent a value by the name of a node's output or of a constant."""
 
     def __init__(self, loaded: _weft.Loaded, description: dict[str, Any], tensors: dict[str, Any]) -> None:
         self.architecture, self.task, self.outputs = loaded.architecture, loaded.task, loaded.outputs
@@ -43,7 +43,7 @@ class Graph:
         return name
 
     def constant(self, value: Any, dtype: Any = np.float32, name: str = "") -> str:
-        """A constant of that value. Equal constants are kept once."""
+        """A constant with this value. Equal constants are stored once."""
         from onnx import numpy_helper
 
         array = np.asarray(value, dtype)
@@ -57,30 +57,30 @@ class Graph:
         return self.constant(values, np.int64)
 
     def has(self, name: str) -> bool:
-        """Whether the checkpoint has that parameter."""
+        """Whether the checkpoint has a parameter of this name."""
         return name in self.tensors
 
     def take(self, name: str) -> npt.NDArray[np.float32]:
-        """The values of the parameter of that name."""
+        """The values of the parameter of this name. They count as used."""
         self._unused.discard(name)
         return self.tensors[name]
 
     def parameter(self, name: str) -> str:
-        """The parameter of that name, as a constant of the graph."""
+        """The parameter of this name, as a constant of the graph."""
         return self.constant(self.take(name), name=name)
 
     def ignore(self, prefix: str) -> None:
-        """Leaves out parameters of a head that the logits don't depend on."""
+        """Marks parameters with this prefix as unused on purpose: those of a head on which the logits do not depend."""
         self._unused = {name for name in self._unused if not name.startswith(prefix)}
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What make() returned at the first call with this key: values that several layers share."""
+        """The result of make() at the first call with this key, for values that several layers share."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]
 
     def check_all_used(self) -> None:
-        """Raises an Error if the graph leaves out a parameter, because it would then compute something else."""
+        """Raises an Error if the graph does not use a parameter, because the graph would then compute other logits."""
         if self._unused:
             raise not_supported(f"parameters {', '.join(sorted(self._unused))}")
 
@@ -106,17 +106,17 @@ class Graph:
     # Sizes and positions
 
     def patches(self) -> int:
-        """The number of patches of a picture, which are its sequence; 0 if the model reads no pictures."""
+        """The number of patches of a picture, which is its sequence length; 0 if the model reads no pictures."""
         rows, columns = self.grid()
         return rows * columns
 
     def grid(self) -> tuple[int, int]:
-        """The rows and columns of patches of a picture."""
+        """The numbers of rows and columns of patches in a picture."""
         patch = self.frames.get("patch", 1)
         return self.frames.get("height", 0) // patch, self.frames.get("width", 0) // patch
 
     def length(self) -> str:
-        """The length of the sequence, [n]."""
+        """The length n of the sequence, as a list of one integer."""
         if self.patches():
             return self.ints(self.patches())
         source = "tokens" if self.reads_tokens else "frames"
@@ -128,7 +128,10 @@ class Graph:
         return self.add("Range", *scalars, self.constant(1, np.int64))
 
     def positions(self) -> str:
-        """The integers 0 … n-1. A sequence that is too long gets too few: the runtime then finds shapes that differ."""
+        """The integers 0 … n-1.
+
+        For a longer sequence than max_length, there are only max_length integers. onnxruntime then reports an error,
+        because shapes differ."""
         def make() -> str:
             if self.max_length == 0:
                 return self.range(self.ints(0), self.length())
@@ -136,7 +139,7 @@ class Graph:
         return self.once("positions", make)
 
     def column(self, integers: str) -> str:
-        """Integers (m) as numbers (m, 1) in f64."""
+        """Integers (m) as f64 numbers (m, 1)."""
         return self.cast(self.add("Unsqueeze", integers, self.ints(1)), np.float64)
 
     # Operations
@@ -169,20 +172,22 @@ class Graph:
         return self.plus(y, self.parameter(name + ".bias")) if self.has(name + ".bias") else y
 
     def transposed_product(self, x: str, weight: str) -> str:
-        """x Wᵀ, for the parameter W (out, in) of that name."""
+        """x Wᵀ, where `weight` is the name of the parameter W (out, in)."""
         transposed = self.once(("transposed", weight),
                                lambda: self.add("Transpose", self.parameter(weight), perm=[1, 0]))
         return self.add("MatMul", x, transposed)
 
     def layer_norm(self, name: str, x: str, eps: float = 1e-5) -> str:
-        """The norm over the last axis. The mean is subtracted first, because onnxruntime computes the variance as the
-        mean of the squares minus the square of the mean, which loses the variance of a row with a large mean."""
+        """Layer normalization over the last axis.
+
+        The graph subtracts the mean first, because onnxruntime computes the variance as the mean of the squares minus
+        the square of the mean. This difference is inaccurate for a row with a large mean."""
         centered = self.add("Sub", x, self.add("ReduceMean", x, self.ints(-1)))
         weight, bias = self.parameter(name + ".weight"), self.parameter(name + ".bias")
         return self.add("LayerNormalization", centered, weight, bias, axis=-1, epsilon=eps)
 
     def activation(self, name: str, x: str) -> str:
-        """The activation of that name (weft/activation.h)."""
+        """The activation of this name (weft/activation.h)."""
         made = {
             "none": lambda: x,
             "relu": lambda: self.add("Relu", x),
@@ -204,14 +209,14 @@ class Graph:
     # Inputs and outputs
 
     def embedded(self, prefix: str, table: str, scaled: bool) -> str:
-        """The embedding of tokens, perhaps times √d_model, or of frames, (b, n, d_model)."""
+        """The embedding of tokens, times √d_model if `scaled`, or the embedding of frames, (b, n, d_model)."""
         if self.frames:
             return self.embedded_frames(prefix + "frames")
         x = self.add("Gather", self.parameter(table), "tokens")
         return self.times(x, math.sqrt(self.d_model)) if scaled else x
 
     def embedded_frames(self, name: str) -> str:
-        """W ((frames - mean) / deviation) + b, plus the positions that belong to frames."""
+        """W ((frames - mean) / deviation) + b, plus the position embeddings of frames."""
         x, frames = "frames", self.frames
         if frames["mean"]:
             factor = 1 / np.asarray(frames["deviation"])
@@ -229,7 +234,9 @@ class Graph:
         return self.add("Reshape", ordered, self.ints(-1, rows * columns, p * p * channels))
 
     def sinusoids(self) -> str:
-        """Sinusoidal positions (n, d_model): sines at even channels, cosines (a quarter of a period on) at odd ones."""
+        """Sinusoidal positions (n, d_model): sines in even channels and cosines in odd channels.
+
+        A cosine is computed as the sine a quarter of a period later."""
         def make() -> str:
             channel = np.arange(self.d_model)
             rates, quarter = 10000.0 ** -(channel // 2 * 2 / self.d_model), channel % 2 * (math.pi / 2)
@@ -247,7 +254,7 @@ class Graph:
         return self.add("Div", self.add("ReduceSum", self.add("Mul", x, seen), self.ints(1), keepdims=0), count)
 
     def in_unit(self, logits: str) -> str:
-        """The outputs in the unit of the targets: logits · deviation + mean."""
+        """The outputs in the unit of the targets: logits · deviation + mean if the model normalizes its targets."""
         if not self.unit.get("mean"):
             return logits
         deviation, mean = (self.constant(self.unit[key]) for key in ("deviation", "mean"))

@@ -21,7 +21,9 @@ def logits(g: Graph) -> str:
 
 
 def normed(g: Graph, name: str, x: str, kind: str = "") -> str:
-    """A norm of the given type, by default the config's. The second has no parameters: x / (‖x‖₂/√d + 1e-8)."""
+    """A norm of the given type, which by default is that of the config.
+
+    simplermsnorm has no parameters: x / (‖x‖₂/√d + 1e-8)."""
     if choice("norm_type", kind or g.config["norm_type"], ["layernorm", "simplermsnorm"]) == "layernorm":
         return g.layer_norm(name, x)
     square = g.add("ReduceMean", g.add("Mul", x, x), g.ints(-1))
@@ -29,7 +31,7 @@ def normed(g: Graph, name: str, x: str, kind: str = "") -> str:
 
 
 def layer(g: Graph, name: str, x: str) -> str:
-    """x + f(norm(x)), or x + norm(f(x)) without prenorm, first for the token mixer f, then for the feature mixer."""
+    """x + f(norm(x)), or x + norm(f(x)) without prenorm: first f is the token mixer, and then the feature mixer."""
     for kind, f in (("token", gtu), ("feature", glu)):
         mixer, norm = f"{name}.{kind}_mixer", f"{name}.{kind}_norm"
         x = g.plus(x, f(g, mixer, normed(g, norm, x)) if g.config["prenorm"] else normed(g, norm, f(g, mixer, x)))
@@ -43,14 +45,14 @@ def glu(g: Graph, name: str, x: str) -> str:
 
 
 def gtu(g: Graph, name: str, x: str) -> str:
-    """o(norm(act(u_proj x) ⊙ mix(act(v_proj x)))); the norm only with use_norm."""
+    """o(norm(act(u_proj x) ⊙ mix(act(v_proj x)))). The norm is omitted without use_norm."""
     u, v = (g.activation(g.config["act"], g.linear(f"{name}.{part}_proj", x)) for part in "uv")
     y = g.add("Mul", u, token_mix(g, name, v))
     return g.linear(name + ".o", normed(g, name + ".norm", y) if g.config["use_norm"] else y)
 
 
 def token_mix(g: Graph, name: str, v: str) -> str:
-    """The Toeplitz operator along the sequence, or the sum of two along the columns and the rows of a picture."""
+    """The Toeplitz operator along the sequence, or the sum of two operators along columns and rows of a picture."""
     if choice("mixing", g.config["mixing"], ["sequence", "picture"]) == "sequence":
         return tno(g, name + ".toep", v, g.length())
     (rows, columns), channels = g.grid(), g.tensors[name + ".v_proj.weight"].shape[0]
@@ -67,15 +69,16 @@ def tno_of_lines(g: Graph, name: str, x: str, lines: int, n: int, channels: int)
 
 
 def tno(g: Graph, name: str, x: str, n: str) -> str:
-    """y_i = Σ_j t_(i-j) x_j, x (b, n, d1). A channel's coefficients don't depend on the number of heads, so that heads
-    need no axis."""
+    """y_i = Σ_j t_(i-j) x_j, x (b, n, d1).
+
+    There is no axis for heads, because each channel has its own coefficients, whatever the number of heads is."""
     t, causal = coefficients(g, name, n), g.task == "causal-lm"
     y = toeplitz_product(g, x, t, n, causal)
     return g.add("Div", y, sums_of_coefficients(g, t, n, causal)) if g.config["normalize"] else y
 
 
 def lags_of(g: Graph, n: str) -> str:
-    """The lags of n positions as numbers (m, 1) in f64: 0 … n-1 if causal, otherwise -(n-1) … n-1."""
+    """The lags of n positions as f64 numbers (m, 1): 0 … n-1 if causal, otherwise -(n-1) … n-1."""
     def make() -> str:
         return g.column(g.range(g.ints(0) if g.task == "causal-lm" else g.add("Sub", g.ints(1), n), n))
     return g.once(("lags", n), make)
@@ -91,7 +94,7 @@ def coefficients(g: Graph, name: str, n: str) -> str:
 
 
 def rpe_positions(g: Graph, lags: str, n: str) -> str:
-    """What the relative position encoder reads for lag k, (m, 1): k, k/(n-1) or exp(k/(n-1))."""
+    """The input of the relative position encoder for lag k, (m, 1): k, k/(n-1) or exp(k/(n-1))."""
     kind = choice("par_type", g.config["par_type"], [1, 2, 3])
     if kind == 1:
         return g.cast(lags, np.float32)
@@ -101,7 +104,9 @@ def rpe_positions(g: Graph, lags: str, n: str) -> str:
 
 
 def rpe(g: Graph, name: str, positions: str) -> str:
-    """The relative position encoder: a linear layer, then linear(act(norm(x))), with residuals if rpe_residual."""
+    """The relative position encoder: a linear layer, and then rpe_layers + 1 times linear(act(norm(x))).
+
+    With rpe_residual, all of these layers except the last one have a residual connection."""
     def apply(layer: str, x: str) -> str:
         return g.linear(layer + ".2", g.activation(g.config["rpe_act"], normed(g, layer + ".0", x)))
 
@@ -125,9 +130,11 @@ def decay(g: Graph, name: str, lags: str, n: str) -> str:
 
 
 def toeplitz_product(g: Graph, x: str, t: str, n: str, causal: bool) -> str:
-    """y_i = Σ_j t_(i-j) x_j, by Fourier transforms of a power of 2, where onnxruntime's DFT is accurate. They are in
-    f64, which takes it no longer: in f32, a large sum at one position disturbs small sums at others. With 2n - 1
-    elements or more, the sums that wrap around end up outside of y."""
+    """y_i = Σ_j t_(i-j) x_j, computed with Fourier transforms.
+
+    Their length is a power of 2, because onnxruntime's DFT is accurate for such lengths. The length is at least 2n - 1,
+    so that sums that wrap around end up outside y. The transforms use f64, because in f32 a large sum at one position
+    causes errors in small sums at others. In onnxruntime, f64 takes no longer than f32."""
     size = g.once(("size", n), lambda: power_of_two(g, n))
     ring = g.add("DFT", complex_product(g, spectrum(g, x, [0, 2, 1], size), spectrum(g, t, [1, 0], size)), "",
                  g.constant(-2, np.int64), inverse=1)  # (b, d1, size, 2)
@@ -137,21 +144,22 @@ def toeplitz_product(g: Graph, x: str, t: str, n: str, causal: bool) -> str:
 
 
 def power_of_two(g: Graph, n: str) -> str:
-    """The smallest power of 2 of at least 2n - 1, a scalar."""
+    """The smallest power of 2 that is at least 2n - 1, as a scalar."""
     powers = g.ints(*(2**k for k in range(40)))
     is_small = g.cast(g.add("Less", powers, g.add("Sub", g.add("Mul", n, g.ints(2)), g.ints(1))), np.int64)
     return g.add("Gather", powers, g.add("ReduceSum", is_small, keepdims=0))
 
 
 def spectrum(g: Graph, x: str, perm: list[int], size: str) -> str:
-    """The Fourier transform of each channel of x, padded to the size: (…, d1, size, 2). Its axis comes last, which is
-    several times as fast."""
+    """The Fourier transform of each channel of x, padded to `size`: (…, d1, size, 2).
+
+    The transformed axis comes after all others, because this order is several times as fast."""
     channels = g.add("Unsqueeze", g.cast(g.add("Transpose", x, perm=perm), np.float64), g.ints(-1))
     return g.add("DFT", channels, size, g.constant(-2, np.int64))
 
 
 def complex_product(g: Graph, x: str, y: str) -> str:
-    """x · y, both (…, 2), real and imaginary part."""
+    """The complex product x · y. Both are (…, 2), with the real and the imaginary part."""
     (a, b), (c, d) = ([g.slice(z, g.ints(k), g.ints(k + 1), -1) for k in (0, 1)] for z in (x, y))
     real = g.add("Sub", g.add("Mul", a, c), g.add("Mul", b, d))
     imaginary = g.plus(g.add("Mul", a, d), g.add("Mul", b, c))
@@ -165,5 +173,5 @@ def sums_of_coefficients(g: Graph, t: str, n: str, causal: bool) -> str:
         return g.add("CumSum", t, first)
     middle, end = g.add("Sub", n, g.ints(1)), g.ints(2**62)
     later = g.add("CumSum", g.slice(t, g.ints(0), middle, 0), first, reverse=1)  # row i: lags -(n-1-i) … -1
-    later = g.add("Pad", later, g.ints(0, 0, 1, 0))  # the last position has no later ones
+    later = g.add("Pad", later, g.ints(0, 0, 1, 0))  # no positions follow the last one
     return g.plus(g.add("CumSum", g.slice(t, middle, end, 0), first), later)
