@@ -40,7 +40,7 @@ struct Moments {
   std::vector<double> mean, deviation;
 };
 
-// Over all elements with the same index in the last axis.
+// The mean and deviation of each channel, which is the last axis. A deviation of 0 becomes 1.
 Moments moments_of(const Tensor& numbers) {
   const auto x = raw::convert(numbers, DType::f64).to_vector<double>();
   const auto channels = static_cast<std::size_t>(numbers.size(-1));
@@ -164,7 +164,7 @@ void set_normalization(InputSpec& spec, const Tensor& frames) {
 }
 
 void check_output_spec(const OutputSpec& spec, std::int64_t outputs) {
-  InputSpec numbers;  // of the same form
+  InputSpec numbers;  // check_channels() expects an InputSpec
   numbers.channels = outputs;
   if (spec.mean.size() != spec.deviation.size())
     throw Error("[output] expected a mean and a deviation for each output, or neither");
@@ -222,7 +222,7 @@ FrameEmbedding::FrameEmbedding(const InputSpec& spec, std::int64_t d_model, cons
   factor_ = Tensor::from(factors, {spec.channels});
 }
 
-// x = W ((frames - mean) · 1/deviation) + b, plus the positions; (b, n, d_model)
+// x = W ((frames - mean) / deviation) + b plus the positions, (b, n, d_model)
 Tensor FrameEmbedding::operator()(const Tensor& frames) const {
   Tensor x = frames;
   if (mean_.defined()) x = mul(sub(x, in_dtype_of(mean_, x)), in_dtype_of(factor_, x));
