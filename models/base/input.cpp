@@ -94,7 +94,8 @@ void check_input_spec(const InputSpec& spec) {
                 std::to_string(spec.patch) + " pixels, got " + std::to_string(spec.height) + " x " +
                 std::to_string(spec.width));
   if (spec.patches() > longest_sequence || spec.length > longest_sequence)
-    throw Error("[input] the sequences are too long: expected at most " + std::to_string(longest_sequence));
+    throw Error("[input] the sequences are too long: expected at most " + std::to_string(longest_sequence) +
+                " frames or patches");
   const auto kinds = kinds_of_positions();
   if (std::find(kinds.begin(), kinds.end(), spec.positions) == kinds.end())
     throw Error("[input] expected \"positions\" to be one of " + join(kinds) + ", got \"" + spec.positions + "\"");
@@ -231,7 +232,7 @@ Tensor FrameEmbedding::operator()(const Tensor& frames) const {
   const std::int64_t n = x.size(1);
   if (positions.defined() && n > positions.value().size(0))
     throw Error("[input] expected at most " + std::to_string(positions.value().size(0)) +
-                " frames, because there are learned positions for so many, got " + std::to_string(n));
+                " frames, because the model has only that many learned positions, got " + std::to_string(n));
   if (positions.defined()) x = add(x, slice(positions, 0, 0, n));
   if (sinusoidal_) x = add(x, (*sinusoidal_)(0, n, x.dtype()));
   return x;

@@ -40,8 +40,7 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
            p.dtype() == dtype;
   };
   if (packed_ && of_this_weight(*packed_)) return packed_;
-  if (packed_ && packed_->weight().storage() != value.storage())
-    packed_.reset();  // it belongs to a weight that was replaced
+  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // belongs to a replaced weight
   if (!weight.writable() && !converts) {
     if (!in_mapped_file(value)) return nullptr;
     if (calls_ < first_calls) {
@@ -59,7 +58,7 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
 std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& weight) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (quantized_ && quantized_of_ == weight.id() && quantized_->isa() == Context::current().isa()) return quantized_;
-  packed_.reset();  // it belongs to the weight before quantization
+  packed_.reset();  // belongs to the weight before quantization
   quantized_.reset();
   quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
   quantized_of_ = weight.id();
