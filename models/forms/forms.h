@@ -1,4 +1,5 @@
-// weft's own checkpoint formats, each in the file of its name. To add one, add a line to the table in forms.cpp.
+// The checkpoint formats that weft provides. Each one has a file of its name. To add one, add a line to the table in
+// forms.cpp.
 #pragma once
 #include "weft/checkpoint_form.h"
 
