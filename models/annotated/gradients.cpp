@@ -143,11 +143,11 @@ Variables central_quotient(const F& loss, Variables v, double h) {
 // $\varepsilon L$, with $\varepsilon \approx 2 \cdot 10^{-16}$, and the division by $2h$ enlarges this to about
 // $\varepsilon L / h$.
 //
-// The sum $h^2 + \varepsilon / h$ is smallest where both terms have about the same size. This is the case at $h \approx
-// \varepsilon^{1/3} \approx 6 \cdot 10^{-6}$, where the error is near $\varepsilon^{2/3}$. The one-sided quotient $(L(v
-// + h) - L(v)) / h$ has a truncation error of about $\tfrac{h}{2} L^{(2)}$. Its best step is near $\varepsilon^{1/2}
-// \approx 10^{-8}$, with an error of the same size. So even the better quotient finds only about two thirds of the
-// digits of a double, and it needs two forward passes for each variable. It is a check, not a method.
+// The sum $h^2 + \varepsilon / h$ is smallest where both terms have about the same size. This is the case at
+// $h \approx \varepsilon^{1/3} \approx 6 \cdot 10^{-6}$, where the error is near $\varepsilon^{2/3}$. The one-sided
+// quotient $(L(v + h) - L(v)) / h$ has a truncation error of about $\tfrac{h}{2} L^{(2)}$. Its best step is near
+// $\varepsilon^{1/2} \approx 10^{-8}$, with an error of the same size. So even the better quotient finds only about two
+// thirds of the digits of a double, and it needs two forward passes for each variable. It is a check, not a method.
 template <class F>
 Variables one_sided_quotient(const F& loss, Variables v, double h) {
   Variables g = v;

@@ -1,10 +1,10 @@
 // # TNN
 //
 // A Toeplitz neural network mixes the tokens of a sequence with weights that depend only on the distance between two
-// tokens. This page builds such a network. It begins with a sum in two loops, and speeds it up to a product in $O(n
-// \log n)$. Then come the small network that computes the weights, the layers, and a language model. The model is
-// trained, runs on longer sequences, and writes token by token. Every step is compared with the one before it, and the
-// layers and the model are compared with the library's.
+// tokens. This page builds such a network. It begins with two loops, and arrives at a product in $O(n \log n)$. Then
+// come the small network that computes the weights, the layers, and a language model. The model is trained, runs on
+// longer sequences, and writes token by token. Every step is compared with the one before it, and the layers and the
+// model are compared with the library's.
 //
 // The paper is [Toeplitz Neural Network for Sequence Modeling](https://arxiv.org/abs/2305.04749) (Qin et al., ICLR
 // 2023). The authors' programs are [OpenNLPLab/Tnn](https://github.com/OpenNLPLab/Tnn) and
@@ -93,10 +93,9 @@ STEP("The Toeplitz matrix") {
 // We want $T$ to be a part of $C$, so $m$ must be larger than $n$. With $m = n$, the lags $k$ and $k - n$ would be the
 // same modulo $m$. They would share one element of $c$, although $T$ has different coefficients for them. This is the
 // wrap-around that [the convolution on the page about Fourier transforms](fourier.cpp#any-length) avoids in the same
-// way. Each of the
-// $2n - 1$ lags gets a place of its own if $m \ge 2n - 1$. We take $m = 2n$. The lags $0 \dots n-1$ come first, then
-// one element that is never used, and then the negative lags, because $-k \equiv 2n - k$ modulo $2n$. The upper left
-// quarter of $C$ is $T$.
+// way. Each of the $2n - 1$ lags has its own place if $m \ge 2n - 1$. We take $m = 2n$. The lags $0 \dots n-1$ come
+// first, then one element that is never used, and then the negative lags, because $-k \equiv 2n - k$ modulo $2n$. The
+// upper left quarter of $C$ is $T$.
 //
 // ![The Toeplitz matrix is the upper left quarter of a circulant matrix](drawings/circulant.svg)
 Tensor circulant_of(const Tensor& t) {
@@ -630,8 +629,8 @@ STEP("Training") {
          losses.back() < losses.front() / 10);
 }
 
-// What has the model learned? The mean size of the coefficients over all channels shows it: the coefficients of lag 4
-// are by far the largest.
+// What has the model learned? The mean size of the coefficients over all channels shows it: lag 4 has the largest
+// coefficients.
 STEP("What it learned") {
   print(
       "plot: Mean size of the coefficients | lag | mean absolute value over all "

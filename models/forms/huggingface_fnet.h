@@ -25,8 +25,8 @@ inline constexpr FnetKind kinds[] = {
     {"FNetModel", Task::classifier, FnetHead::pooler, ""},
 };
 
-inline const char* const base_prefix =
-    "fnet.";  // precedes all tensors except those of heads; missing if the model is only the base
+// Precedes the names of all tensors except those of heads. It is missing if the model is only the base.
+inline const char* const base_prefix = "fnet.";
 
 // The names without base_prefix. The names of a classifier's head begin with head_prefix instead.
 inline const std::vector<NamePair> names = {
