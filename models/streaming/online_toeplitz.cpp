@@ -55,8 +55,8 @@ Tensor OnlineToeplitz::append(int64_t at, const Tensor& v) {
   return y;
 }
 
-// Computes the n rows as the last rows of one product over all rows with significant lags. Discards products that were
-// computed in advance, because they may be for other rows.
+// Computes the n new rows as the last rows of one product over all rows with significant lags. Discards products that
+// were computed in advance, because they may be for other rows.
 Tensor OnlineToeplitz::whole(int64_t at, const Tensor& v) {
   levels_.clear();
   const int64_t n = v.size(0), d = v.size(1), end = at + n, first = at - std::min(at, lags_->significant() - 1);
