@@ -1,5 +1,5 @@
-// The checkpoint formats that weft provides. Some files define two similar formats. To add one, add a line to the table
-// in forms.cpp.
+// The checkpoint formats that weft provides. Some files define two similar formats. To add a format, add a line to the
+// table in forms.cpp.
 #pragma once
 #include "weft/checkpoint_form.h"
 
