@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-// Made at the first call, so there is no static initializer that a linker could drop.
+// The table is made at the first call, so there is no static initializer that a linker could drop.
 Registry<Architecture>& registry() {
   // Add new architectures here.
   static Registry<Architecture> made = {
@@ -87,7 +87,7 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
     const Architecture& known = architecture(spec.arch);
     check_spec(spec, known);
     std::unique_ptr<Model> made = known.make(spec, init);
-    // If these differed, a checkpoint of the model could not be loaded.
+    // A checkpoint of the model could not be loaded if its properties differed from the spec.
     const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
     if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
       throw Error("[model] expected a " + text(spec.arch, spec.task) + "; its architecture made " +

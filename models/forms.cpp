@@ -11,7 +11,7 @@ using namespace detail;
 
 namespace {
 
-// Made at the first call, so there is no static initializer that a linker could drop.
+// The table is made at the first call, so there is no static initializer that a linker could drop.
 Registry<CheckpointForm>& registry() {
   // Add new formats here.
   static Registry<CheckpointForm> made = {
@@ -41,7 +41,7 @@ std::vector<std::string> checkpoint_forms() {
   return guard_memory("checkpoint", [&] { return registry().names(); });
 }
 
-// Iterates over names, because a format's function may use the table itself.
+// Iterates over names instead of entries, because a format's function may use the table itself.
 std::string find_checkpoint_form(const std::string& path) {
   for (const std::string& name : checkpoint_forms()) {
     const CheckpointForm& form = checkpoint_form(name);

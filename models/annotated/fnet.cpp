@@ -3,7 +3,8 @@
 // FNet is a transformer encoder whose attention is replaced by a Fourier transform: tokens are mixed by a fixed matrix,
 // without any parameter. This page computes the mixing by matrices and by fast transforms, shows why it is its own
 // gradient, builds the layer, the encoder and a classifier, and trains it on a task that needs the order of the tokens.
-// Every step is compared with the one before it, and the layer, the encoder and the classifier with the library's.
+// Every step is compared with the one before it, and the layer, the encoder and the classifier are compared with the
+// library's.
 //
 // The paper is [FNet: Mixing Tokens with Fourier Transforms](https://arxiv.org/abs/2105.03824) (Lee-Thorp et al., 2021),
 // section 3. A well-known page about it is [labml.ai's annotated
@@ -91,7 +92,7 @@ STEP("Complex and real matrices") {
 // Nobody multiplies by $F_n$. A fast Fourier transform gives the same result in $O(n \log n)$ operations instead of
 // $O(n^2)$ for each column. Self-attention costs $O(n^2)$, too, because it computes a score for every pair of tokens.
 // [The page about Fourier transforms](fourier.cpp) builds a fast transform. Here we use the library's, first along the
-// channels, then along the tokens. The order does not matter, because each acts on an axis of its own.
+// channels, then along the tokens. The order does not matter, because the two transforms act on different axes.
 Tensor mixed_by_transforms(const Tensor& x) {
   return weft::real(weft::fft(weft::fft(x, 1), 0));
 }
@@ -105,8 +106,8 @@ STEP("Fast transforms") {
   }
 }
 
-// The library has one operation for both transforms and the real part. It uses that the input is real and that only the
-// real part is wanted, which saves about half of the work.
+// The library has one operation for both transforms and the real part. It saves about half of the work, because the
+// input is real and only the real part of the result is needed.
 Tensor mixed(const Tensor& x) { return weft::fourier_mix(x, -2, -1); }  // (…, n, d)
 
 STEP("One operation") {
@@ -165,7 +166,7 @@ Tensor dense(const Weights& w, const Tensor& x) {
   return weft::linear(x, w["weight"], w["bias"]);
 }
 
-constexpr double eps = 1e-12;  // of all norms, like BERT's
+constexpr double eps = 1e-12;  // of all norms, as in BERT
 
 Tensor norm(const Weights& w, const Tensor& x) {
   return weft::layer_norm(x, 1, w["weight"], w["bias"], eps);
@@ -202,9 +203,9 @@ STEP("The layer") {
 
 // ## The encoder
 //
-// FNet takes its embeddings from BERT. Each token has a vector, each position has one, and each token type has one (two
-// texts in one sequence have different types; we use type 0 only). Their sum is normalized and projected. The layers
-// follow.
+// FNet takes its embeddings from BERT. There is a vector for each token, one for each position, and one for each token
+// type. (Two texts in one sequence have different types. We use only type 0.) Their sum is normalized and projected.
+// The layers follow.
 Tensor embedded(const Weights& w, const Tensor& tokens) {
   const Tensor positions =
       weft::slice(w["position.weight"], 0, 0, tokens.size(1));  // (n, d)
@@ -233,9 +234,9 @@ weft::FnetConfig model_config() {
 
 // ## A classifier
 //
-// Each row begins with a special token, `[CLS]`. A classifier looks at the encoder's output for this token only: after
-// two layers of mixing, it has seen all others. A linear layer with tanh (the *pooler*) and another linear layer give
-// one logit for each class.
+// Each row begins with a special token, `[CLS]`. A classifier reads only the encoder's output for this token. After two
+// layers of mixing, this output depends on all other tokens. A linear layer with tanh (the *pooler*) and another linear
+// layer give one logit for each class.
 Tensor classifier(const Weights& w, const weft::FnetConfig& config,
                   const Tensor& tokens) {
   const Tensor x = encoder(w.of("encoder"), config, tokens);
@@ -245,8 +246,8 @@ Tensor classifier(const Weights& w, const weft::FnetConfig& config,
                                                     weft::Activation::tanh));
 }
 
-// The task: two special tokens, 3 and 4, occur once in each row, among other random tokens. Which comes first? The set
-// of tokens is the same for both answers, so a model that ignores their order can only guess.
+// The task is this: two special tokens, 3 and 4, occur once in each row, among random other tokens. Which of them comes
+// first? The set of tokens is the same for both answers, so a model that ignores their order can only guess.
 struct Rows {
   Tensor tokens, labels;  // (b, n) and (b)
 };
@@ -346,18 +347,18 @@ STEP("Training") {
 
 // ## What is lost without attention
 //
-// Self-attention computes a score for every pair of tokens from what the two contain. That costs $O(n^2)$ for $n$
-// tokens, and the mixing of an FNet costs only $O(n \log n)$. But the weights of the mixing do not depend on what the
-// tokens contain, and every token sees every other one, later ones included.
+// Self-attention computes a score for every pair of tokens from their contents. This costs $O(n^2)$ for $n$ tokens,
+// while the mixing of an FNet costs only $O(n \log n)$. But the weights of the mixing do not depend on the contents of
+// the tokens, and every token sees all other tokens, including later ones.
 //
 // A causal language model must not see later tokens. Attention has a weight for each pair of tokens, so a mask can set
 // the weights of all later tokens to 0. [gMLP](gmlp.cpp) and [TNN](tnn.cpp) are made causal by zeros, too. A fast
-// Fourier transform has no weights of pairs that a mask could set to 0. It computes partial sums, and many outputs
-// share each of them, so a token cannot be left out of one output and stay in another. One could set the elements of
-// later tokens to 0 in the explicit matrix $F_n$. But this matrix is no longer a discrete Fourier transform. A fast
-// Fourier transform does not compute its product, and multiplying by the matrix costs $O(n^2)$ again. The chirp of
-// [Bluestein's transform](fourier.cpp#any-length) would turn this product into a causal Toeplitz product, which is
-// fast. But such a model would no longer be an FNet.
+// Fourier transform has no weights for pairs of tokens that a mask could set to 0. It computes partial sums that many
+// outputs share, so a token cannot be removed from one output and stay in another. One could set the elements of later
+// tokens to 0 in the explicit matrix $F_n$. But this matrix is no longer a discrete Fourier transform. A fast Fourier
+// transform does not compute its product, and multiplying by the matrix costs $O(n^2)$ again. The chirp of [Bluestein's
+// transform](fourier.cpp#any-length) would turn this product into a causal Toeplitz product, which is fast. But such a
+// model would no longer be an FNet.
 //
 // FNet therefore cannot be a causal language model, and `make_model` refuses to make one. It is made for masked
 // language models and classifiers. On the GLUE benchmark, the paper reports 92 to 97 % of the accuracy of BERT, with
@@ -370,7 +371,7 @@ STEP("Training") {
 // 2. Transform only along the tokens. Does the layer still learn the task? What does the transform along the channels add?
 // 3. $F_n F_n$ is $n$ times a permutation. Which one? What does mixing twice do to a sequence?
 // 4. Use the discrete cosine transform instead. Is it its own gradient, too?
-// 5. A batch of rows has different lengths, and shorter rows are padded. Which outputs of an FNet change with the
+// 5. The rows of a batch have different lengths, and shorter rows are padded. Which outputs of an FNet change with the
 //    padding? Compare with attention and with a TNN.
 
 }  // namespace

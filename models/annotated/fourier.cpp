@@ -1,6 +1,6 @@
 // # Fourier transforms
 // The discrete Fourier transform splits a signal into waves. Computed by its definition it takes $n^2$ multiplications.
-// The *fast* Fourier transform (FFT) takes about $n \log n$ and gives the same numbers. This page goes there in small
+// The *fast* Fourier transform (FFT) takes about $n \log n$ and gives the same numbers. This page develops it in small
 // steps: a matrix, a recursion, three loops in place, any length, real input, and weft's own transform.
 //
 // The recursion is that of Cooley and Tukey, *An algorithm for the machine calculation of complex Fourier series*
@@ -550,9 +550,9 @@ STEP("Real signals at half the price") {
 // ## The library's transform
 // `weft::fft` transforms along one axis of a tensor, for any length, and `ifft` is its inverse. It uses the ideas of
 // this page, and some more. Its recursion splits not only into 2 parts, but also into 3, 4, 5, 7, 8, 11, 13 and 16.
-// Larger splits need fewer passes through memory. A length with a larger prime factor takes Bluestein's way. The tables
-// are made once for each length, and the passes run in vector instructions. `rfft` takes real signals of any length,
-// and returns the first $n/2 + 1$ elements, with $n/2$ rounded down.
+// Larger splits need fewer passes through memory. A length with a larger prime factor uses Bluestein's method. The
+// tables are made once for each length, and the passes run in vector instructions. `rfft` takes real signals of any
+// length, and returns the first $n/2 + 1$ elements, with $n/2$ rounded down.
 weft::Tensor tensor(const Signal& x) {
   return weft::Tensor::from(x, {static_cast<std::int64_t>(x.size())});
 }
@@ -610,7 +610,7 @@ STEP("The gradient of a transform") {
 
 // ## Counted, timed, and compared with the exact result
 // First, the counts. On logarithmic axes, $n^2$ is a straight line of slope 2, and $n \log n$ is nearly one of slope 1.
-// At $n = 4096$ the matrix needs 683 times as many multiplications as the recursion.
+// At $n = 4096$, the matrix needs 683 times as many multiplications as the recursion.
 STEP("Multiplications") {
   print("plot: Complex multiplications of a transform | n log | multiplications log");
   print("n, matrix, power of two, Bluestein, real input");
@@ -623,9 +623,9 @@ STEP("Multiplications") {
   }
 }
 
-// Counts are not times. The recursion allocates vectors for each part, and the passes in place only copy the input
-// once. The library computes several numbers with each instruction. The tables are made before the clock starts, for
-// all of them.
+// Counts are not times. The recursion allocates vectors for each part, while the passes in place copy the input only
+// once. The library computes several numbers with each instruction. For all algorithms, the tables are made before the
+// clock starts.
 STEP("Times for powers of two") {
   print("plot: Time of a transform, n a power of two | n log | microseconds log");
   print("n, matrix, recursion, in place, Bluestein, library");
@@ -642,7 +642,7 @@ STEP("Times for powers of two") {
   }
 }
 
-// For primes, only the matrix and Bluestein's way remain. For a single signal of prime length, the library is only
+// For primes, only the matrix and Bluestein's method remain. For a single signal of prime length, the library is only
 // about as fast as our program. It fills its vectors with one number from each of several signals, and a single signal
 // leaves most of a vector empty. Networks have many signals to transform, one for each channel. The last column
 // transforms 8 signals at once, and divides the time by 8.
@@ -675,7 +675,8 @@ double error_of(const Signal& y, const std::vector<Exact>& exact) {
   return static_cast<double>(std::sqrt(difference / norm));
 }
 
-// The recursion and the passes in place make the same sums and products, in another order. So their curves coincide.
+// The recursion and the passes in place compute the same sums and products in a different order. So their curves
+// coincide.
 STEP("Accuracy") {
   bool as_good = true;
   print("plot: Relative error of a transform | n log | error log");
@@ -705,10 +706,10 @@ STEP("Accuracy") {
 //    of the accuracy plot rise, and how fast?
 // 2. Split into three parts instead of two: write `fft_recursive` for powers of three. How many multiplications does it
 //    need? Then choose the smallest prime factor of $n$ at each level, so that it takes any length.
-// 3. Multiplying by $\omega^0 = 1$ is no work, and neither is $\omega^{n/4} = -i$. Skip both in `fft_in_place`. How
+// 3. Multiplying by $\omega^0 = 1$ or $\omega^{n/4} = -i$ needs no multiplication. Skip both in `fft_in_place`. How
 //    many multiplications remain for $n = 1024$?
-// 4. Multiply two polynomials with 1000 coefficients each by transforms. Which length avoids that the product wraps
-//    around? Compare it with the product by two loops.
+// 4. Multiply two polynomials with 1000 coefficients each by transforms. Which length prevents the product from
+//    wrapping around? Compare the time with that of two loops.
 // 5. The chirp is symmetric, so the offsets $n - 1$ and $-(n - 1)$ may share a place. Show that $m = 2n - 2$ is enough
 //    for Bluestein's convolution. For which $n$ does this halve $m$? One check of the step must then change, too.
 // 6. Split into the first half and the second half of $x$ instead of even and odd elements. Derive the butterflies. Now

@@ -3,7 +3,7 @@
 // A gMLP is a stack of feed-forward networks in which one half of the channels is mixed across the sequence, by a
 // learned matrix, and then gates the other half. This page builds the gate from loops, then the block and a language
 // model, trains it, and lets it write token by token. Every step is compared with the one before it, and the unit, the
-// block and the model with the library's.
+// block and the model are compared with the library's.
 //
 // The paper is [Pay Attention to MLPs](https://arxiv.org/abs/2105.08050) (Liu et al., 2021), section 2 and figure 1. A
 // well-known page about it is [labml.ai's annotated gMLP](https://nn.labml.ai/transformers/gmlp/index.html), in PyTorch.
@@ -44,8 +44,8 @@ weft::Init in_f64(std::uint64_t seed) {
 //
 // $$Z = \sigma(X U), \qquad Y = Z V$$
 //
-// $U$ makes more channels, $\sigma$ is the activation GELU, and $V$ returns to $d$ channels. A gMLP puts one operation
-// between the two, $\tilde Z = s(Z)$, which lets tokens see each other. Everything on this page is about $s$.
+// $U$ makes more channels, $\sigma$ is the activation GELU, and $V$ returns to $d$ channels. A gMLP puts an operation
+// $\tilde Z = s(Z)$ between the two, which lets tokens see each other. Everything on this page is about $s$.
 //
 // ![A block of a gMLP](drawings/gmlp-block.svg)
 //
@@ -57,8 +57,8 @@ weft::Init in_f64(std::uint64_t seed) {
 //
 // $$f_{W,b}(Z)_{ic} = \sum_{j} W_{ij} Z_{jc} + b_i$$
 //
-// In contrast to attention, $W$ does not depend on what the tokens contain. It is a parameter. As three loops, for one
-// sequence of $n$ tokens and $d$ channels:
+// In contrast to attention, $W$ does not depend on the contents of the tokens. It is a parameter. These are the three
+// loops for one sequence of $n$ tokens and $d$ channels:
 Tensor mixed_by_loops(const Tensor& weight, const Tensor& bias, const Tensor& z) {
   const auto n = static_cast<std::size_t>(z.size(0)),
              d = static_cast<std::size_t>(z.size(1));
@@ -73,9 +73,9 @@ Tensor mixed_by_loops(const Tensor& weight, const Tensor& bias, const Tensor& z)
   return Tensor::from(y, z.shape());
 }
 
-// For many sequences at once, `einsum` says the same by the names of the axes. The library's gMLP stores sequences as
-// (n, b, d): tokens first, then the batch, then channels. The product is then one multiplication of $W$ by a matrix with
-// $b \cdot d$ columns, without moving any element.
+// For many sequences at a time, `einsum` expresses the same sum with names of axes. The library's gMLP stores sequences
+// as (n, b, d): tokens first, then the batch, then channels. The product is then one multiplication of $W$ by a matrix
+// with $b \cdot d$ columns, and no element needs to be moved.
 Tensor mixed(const Tensor& weight, const Tensor& bias, const Tensor& z) {
   return weft::einsum("ij,jbc->ibc", {weight, z}) + weft::reshape(bias, {-1, 1, 1});
 }
@@ -92,10 +92,10 @@ STEP("Loops and einsum") {
 
 // ## Causal, and shorter
 //
-// Two details are needed for language models. A token must not see later tokens, or it could copy the answer. So all
-// $W_{ij}$ with $j > i$ are set to 0, by a mask. And texts may be shorter than the longest sequence, for which $W$ was
-// made: then the upper left corner of $W$ is used. The mask makes this consistent: token $i$ gets the same value in a
-// text of any length above $i$. Without the mask, row $i$ of $W$ also has weights for later tokens. A shorter text
+// Two details are needed for language models. First, a token must not see later tokens, or it could copy the answer. So
+// a mask sets all $W_{ij}$ with $j > i$ to 0. Second, a text may be shorter than the longest sequence, for which $W$
+// was made. Then the upper left corner of $W$ is used. The mask makes this consistent: token $i$ gets the same value in
+// a text of any length above $i$. Without the mask, row $i$ of $W$ also has weights for later tokens. A shorter text
 // lacks some of these tokens, and their terms are missing from the sum. The value of token $i$ would then change with
 // the length of the text.
 //
@@ -124,11 +124,11 @@ STEP("Causal, and shorter") {
 //
 // $$s(Z) = Z_1 \odot f_{W,b}(Z_2)$$
 //
-// $Z_1$ carries the token's own content, and $f(Z_2)$, which has seen the other tokens, decides how much of it goes on.
-// In an ordinary gated linear unit, like the one in [the layer of a TNN](tnn.cpp#the-layer), the gate comes from the
-// same token instead. The product makes the unit quadratic in its input: it can express "if there was such a token
-// before, then …", which a sum cannot. The library does mixing and gate in one operation, which skips the half of $W$
-// that the mask removes.
+// $Z_1$ carries the token's own content, and $f(Z_2)$, which depends on the other tokens, decides how much of it
+// passes. In an ordinary gated linear unit, like the one in [the layer of a TNN](tnn.cpp#the-layer), the gate comes
+// from the same token instead. The product makes the unit quadratic in its input: it can express "if there was such a
+// token before, then …", which a sum cannot. The library computes mixing and gate in one operation, which skips the
+// half of $W$ that the mask removes.
 Tensor gate(const Tensor& z1, const Tensor& z2, const Tensor& weight,
             const Tensor& bias, bool causal) {
   const std::int64_t n = z1.size(0);
@@ -148,7 +148,7 @@ STEP("The gate") {
 // ## The spatial gating unit
 //
 // The paper also normalizes $Z_2$ before it is mixed. Norm, mixing and gate together are the *spatial gating unit*. We
-// use the parameters of the library's unit, by name.
+// take the parameters from the library's unit by their names.
 Tensor norm(const Weights& w, const Tensor& x) {
   return weft::layer_norm(x, 1, w["weight"], w["bias"]);
 }
@@ -176,11 +176,11 @@ STEP("The spatial gating unit") {
 
 // ## Why W begins near 0 and b at 1
 //
-// The paper calls this critical for stable training. With $W \approx 0$ and $b = 1$, $f(Z_2) \approx 1$ and
-// $s(Z) \approx Z_1$: at first the unit passes one half of the channels on. So each block starts close to an ordinary
-// feed-forward layer, which treats each token by itself, and mixing grows as it is learned. With a large random $W$,
-// each block would instead multiply its channels by random numbers. The library draws $W$ from the uniform distribution
-// on $(-0.01, 0.01)$.
+// The paper calls this critical for stable training. With $W \approx 0$ and $b = 1$, we have $f(Z_2) \approx 1$ and
+// $s(Z) \approx Z_1$. So at first the unit passes one half of the channels on unchanged. Each block starts close to an
+// ordinary feed-forward layer, which treats each token by itself, and learns to mix during training. With a large
+// random $W$, each block would instead multiply its channels by random numbers. The library draws $W$ from the uniform
+// distribution on $(-0.01, 0.01)$.
 STEP("How far the gate is from 1 at first") {
   const weft::SpatialGatingUnit unit(64, 32, in_f64(3));
   const Weights w(weft::parameters_of(unit));
@@ -197,7 +197,7 @@ STEP("How far the gate is from 1 at first") {
   expect("the gate begins near 1", deviation(w["weight"]) < 0.05);
 }
 
-// The effect of this choice on training is shown below, once there is a model.
+// We will see the effect of this choice on training below, when there is a model.
 //
 // ## The block
 //
@@ -229,10 +229,9 @@ STEP("The block") {
 // ## A language model
 //
 // The model looks up a row of the embedding for each token, scales it by $\sqrt d$, and adds a vector for its position.
-// The paper needs no positions, because $W$ knows them: row $i$ is for position $i$. labml.ai's program adds sinusoidal
-// ones nevertheless. In the library they are the option `positions` of the config, which is on by default. The library
-// needs it on for checkpoints of labml.ai's program, and off for those of another program, g-mlp-pytorch. The positions
-// are:
+// The paper needs no such vectors, because row $i$ of $W$ already belongs to position $i$. labml.ai's program adds
+// sinusoidal positions nevertheless. In the library, this is the option `positions` of the config, which is on by
+// default. It must be on for checkpoints of labml.ai's program, and off for those of g-mlp-pytorch. The positions are:
 //
 // $$P_{p,2k} = \sin\frac{p}{10000^{2k/d}}, \qquad P_{p,2k+1} = \cos\frac{p}{10000^{2k/d}}$$
 Tensor positions(std::int64_t n, std::int64_t d) {
@@ -246,7 +245,7 @@ Tensor positions(std::int64_t n, std::int64_t d) {
   return Tensor::from(p, {n, 1, d});
 }
 
-// Then come the blocks, a last norm and a linear layer to one logit for each symbol.
+// Then come the blocks, a last norm, and a linear layer with one logit for each symbol.
 Tensor embedded(const Weights& w, const weft::GmlpConfig& config,
                 const Tensor& tokens) {
   const Tensor x = weft::embedding(weft::transpose(tokens, 0, 1),
@@ -264,8 +263,8 @@ Tensor language_model(const Weights& w, const weft::GmlpConfig& config,
                          1);  // (b, n, symbols)
 }
 
-// The text is one sentence, repeated. Its tokens are its characters: the symbols are the different characters of the
-// sentence, in order.
+// The text is one sentence, repeated. Its tokens are characters. The symbols are the distinct characters of the
+// sentence, in ascending order.
 const std::string sentence = "she sells sea shells by the sea shore. ";
 
 std::string symbols() {
@@ -326,8 +325,8 @@ STEP("A language model") {
 
 // ## Training
 //
-// One step: run the model on a batch while a tape records, compute the cross entropy, walk the tape back for the
-// gradients, and let the optimizer (AdamW) change the parameters.
+// One step runs the model on a batch while a tape records, computes the cross entropy, walks the tape back for the
+// gradients, and lets the optimizer (AdamW) change the parameters.
 double train_step(const weft::Model& model, weft::Optimizer& optimizer,
                   std::int64_t step) {
   const Batch data = batch(8, length, static_cast<std::uint64_t>(step));
@@ -347,8 +346,8 @@ Numbers losses_of(const weft::Model& model, std::int64_t steps) {
   return losses;
 }
 
-// The plot compares two models. One begins as the paper says. In the other, the $W$ of each block begins with random
-// numbers of deviation 1.
+// The plot compares two models. One is initialized as in the paper. In the other, the $W$ of each block is initialized
+// with random numbers of standard deviation 1.
 STEP("Training, with two beginnings") {
   const auto papers = make_language_model(), other = make_language_model();
   std::uint64_t stream = 100;
@@ -379,9 +378,10 @@ const weft::Model& trained() {
 
 // ## Token by token
 //
-// To write, the model predicts a token, appends it and goes on. What must be computed for a new token, if the results
-// for all earlier tokens are kept? Norms, $U$, $V$ and the head treat each token by itself, so they run for the new
-// token only. In the gate, the new token $i$ needs row $i$ of $W$ and the normalized $Z_2$ of all tokens so far:
+// To write, the model predicts a token, appends it, and predicts the next one. What must be computed for a new token,
+// if the results for all earlier tokens are kept? Norms, $U$, $V$ and the head treat each token by itself, so they run
+// for the new token only. In the gate, the new token $i$ needs row $i$ of $W$ and the normalized $Z_2$ of all tokens so
+// far:
 //
 // $$s(Z)_i = Z_{1,i} \odot \Bigl(\sum_{j \le i} W_{ij} Z_{2,j} + b_i\Bigr)$$
 //
@@ -407,7 +407,7 @@ class Writer {
   }
 
  private:
-  // The block for one new token. `kept` holds the normalized Z2 of all tokens, (n, d_z/2).
+  // The block for one new token. `kept` contains the normalized Z2 of all tokens so far, (n, d_z/2).
   Tensor next_of_block(const Weights& w, const Tensor& x, Tensor& kept) const {
     const Tensor z = weft::activation(dense(w.of("proj1"), norm(w.of("norm"), x)),
                                       weft::Activation::gelu);
@@ -459,8 +459,8 @@ STEP("Writing") {
   expect("it knows the sentence", text == sentence.substr(0, length));
 }
 
-// A gMLP has a longest sequence, because $W$ has a fixed size. The library's stream continues beyond it: when the window
-// is full, it keeps the newer half and reads that again from position 0.
+// A gMLP has a maximum length, because $W$ has a fixed size. The library's stream can continue beyond it. When the
+// window is full, the stream keeps the newer half, and reads it again from position 0.
 //
 // ## Exercises
 //
@@ -469,7 +469,7 @@ STEP("Writing") {
 // 2. Replace the gate by a sum, $Z_1 + f(Z_2)$, in `gate` and train with your own model instead of the library's. How
 //    does the loss change?
 // 3. Remove `positions`. Does the model still learn the sentence?
-// 4. Why may the weight $W_{ij}$ with $j > i$ contain anything in a causal model? What is its gradient?
+// 4. Why may the weights $W_{ij}$ with $j > i$ have any value in a causal model? What are their gradients?
 // 5. How many multiplications does the gate save by skipping the upper half of $W$? Why does the library save less?
 
 }  // namespace

@@ -6,8 +6,8 @@
 // The method is described in section 3.2 of *Automatic differentiation in machine learning: a survey*
 // ([Baydin et al., arXiv 1502.05767](https://arxiv.org/abs/1502.05767)). Two well-known pages explain it in Python:
 // [micrograd](https://github.com/karpathy/micrograd), and the
-// [notes on backpropagation of CS231n](https://cs231n.github.io/optimization-2/). This page goes two steps further than
-// they do: to the tensors that a tape must keep, and to custom operations with a check of their gradients.
+// [notes on backpropagation of CS231n](https://cs231n.github.io/optimization-2/). This page also covers the tensors
+// that a tape must keep, and custom operations with a check of their gradients.
 #include <weft/custom_op.h>
 #include <weft/ops.h>
 
@@ -59,7 +59,8 @@ Values forward(const Variables& v) {
   return y;
 }
 
-// The library's operations compute the same. `linear` is $W x + b$. All tensors on this page are f64, like a `double`.
+// The library's operations compute the same function. `linear` is $W x + b$. All tensors on this page are f64, like a
+// `double`.
 weft::Tensor loss_of(const weft::Tensor& x, const weft::Tensor& w,
                      const weft::Tensor& b) {
   const weft::Tensor a =
@@ -97,7 +98,7 @@ STEP("The function by loops") {
 //   $\bar{x}_j = \sum_i W_{ij} \bar{z}_i$.
 //
 // The result has the type of the point: a gradient has one number for each variable. The code reads $r$, $a$, $x$ and
-// $W$ again, but not $z$. Which values backward reads will matter when we count memory.
+// $W$ again, but not $z$. It will matter for memory which values backward reads.
 Variables backward(const Variables& v, const Values& y) {
   Variables g{Vector(inputs), Vector(inputs * outputs), Vector(outputs)};
   for (std::size_t i = 0; i < outputs; ++i) {
@@ -142,7 +143,7 @@ Variables central_quotient(const F& loss, Variables v, double h) {
 // $\varepsilon L$, with $\varepsilon \approx 2 \cdot 10^{-16}$, and the division by $2h$ enlarges this to about
 // $\varepsilon L / h$.
 //
-// The sum $h^2 + \varepsilon / h$ is smallest where both terms have about the same size. This is at
+// The sum $h^2 + \varepsilon / h$ is smallest where both terms have about the same size. This is the case at
 // $h \approx \varepsilon^{1/3} \approx 6 \cdot 10^{-6}$, where the error is near $\varepsilon^{2/3}$. The one-sided
 // quotient $(L(v + h) - L(v)) / h$ has a truncation error of about $\tfrac{h}{2} L^{(2)}$. Its best step is near
 // $\varepsilon^{1/2} \approx 10^{-8}$, with an error of the same size. So even the better quotient finds only about two
@@ -390,8 +391,8 @@ Vector gradients_of(const std::vector<Scalar>& scalars, const Vector& gradient) 
   return of;
 }
 
-// Nobody wrote a backward pass for this function. Its gradients equal those of the backward pass by hand, up to
-// rounding in the last digits of a double. The best difference quotient was off by $10^{-10}$.
+// Nobody wrote a backward pass for this function. Still, its gradients equal those of the backward pass by hand, up to
+// rounding in the last digits of a double. Even the best difference quotient had an error of $10^{-10}$.
 STEP("The tape of scalars differentiates the network") {
   ScalarTape tape;
   const auto x = watch(tape, point.x), w = watch(tape, point.w),
@@ -414,10 +415,10 @@ STEP("The tape of scalars differentiates the network") {
 
 // ## A tape of tensors
 // A node for each scalar is expensive: a product of two $n \times n$ matrices would write about $2 n^3$ nodes. The
-// library writes one record for each operation on whole tensors. Such an operation cannot write down its slopes,
-// because its Jacobian would be huge. For $Y = X W^T$ with $n \times n$ matrices, it would have $n^2$ rows and $n^2$
-// columns for $X$ alone. Instead, each operation brings a function that multiplies a gradient by the Jacobian without
-// forming it. For this product, the function computes $\bar{X} = \bar{Y} W$ and $\bar{W} = \bar{Y}^T X$.
+// library instead writes one record for each operation on whole tensors. Such an operation cannot write down its
+// slopes, because its Jacobian would be huge. For $Y = X W^T$ with $n \times n$ matrices, it would have $n^2$ rows and
+// $n^2$ columns for $X$ alone. Therefore each operation has a function that multiplies a gradient by the Jacobian
+// without forming it. For this product, the function computes $\bar{X} = \bar{Y} W$ and $\bar{W} = \bar{Y}^T X$.
 //
 // To use the library's tape, create a `weft::Tape`. It records while it is in scope. `watch` returns a tensor as a
 // variable of the tape, called a *leaf*. The operations run as usual. `backward` walks the records in reverse, and a
@@ -439,7 +440,7 @@ STEP("The library's tape differentiates the network") {
               weft::Tensor::from(by_hand.b, b.shape()), gradients.of(b));
 }
 
-// Random numbers from a normal distribution serve as examples from here on.
+// From here on, the examples are random numbers from a normal distribution.
 weft::Tensor numbers(std::uint64_t seed, const weft::Shape& shape) {
   return weft::Random(seed).normal(shape, 0, 1, weft::DType::f64);
 }
@@ -577,7 +578,7 @@ STEP("A saved tensor that was written") {
 }
 
 // ## Vector-Jacobian products
-// So far the walk began at a loss, with $\bar{L} = 1$. It can begin at any tensor $y$, if we say with which gradient
+// So far the walk began at a loss, with $\bar{L} = 1$. It can begin at any tensor $y$ if we provide a gradient
 // $\bar{y}$. This given gradient is called the *cotangent*. Then `backward(y, cotangent, gradients)` computes
 //
 // $$\bar{x} = \bar{y} \, J, \qquad J_{ij} = \frac{\partial y_i}{\partial x_j}$$

@@ -1,4 +1,4 @@
-// The frame of the annotated programs: steps that run in file order, comparisons, times and printed lines.
+// Used by all annotated programs: steps that run in file order, comparisons, measured times and printed lines.
 // README.md describes the format of the programs.
 #pragma once
 #include <weft/tensor.h>
@@ -44,7 +44,7 @@ struct AddStep {
   std::printf("\n");
 }
 
-// The largest |a_i - b_i|; infinity if the sizes differ or a number isn't finite.
+// Returns the largest |a_i - b_i|, or infinity if the sizes differ or a number isn't finite.
 template <class T>
 double difference(const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size()) return HUGE_VAL;
@@ -57,7 +57,7 @@ double difference(const std::vector<T>& a, const std::vector<T>& b) {
   return largest;
 }
 
-// The same for f64 or c128 tensors of one shape.
+// The same for f64 or c128 tensors. Returns infinity if the shapes differ.
 inline double difference(const weft::Tensor& a, const weft::Tensor& b) {
   if (a.shape() != b.shape()) return HUGE_VAL;
   using Complex = std::complex<double>;
@@ -74,8 +74,8 @@ inline void print_same(const char* what, double difference, double tolerance,
   print("%s: DIFFERENT, %s, by %g", what, sizes.c_str(), difference);
 }
 
-// Says that both are the same up to rounding: no elements differ by more than the tolerance. Otherwise the program fails
-// at its end.
+// Prints whether both are the same up to rounding, which means that no elements differ by more than the tolerance. If
+// they aren't, the program fails at its end.
 inline void expect_same(const char* what, const weft::Tensor& a, const weft::Tensor& b,
                         double tolerance = 1e-10) {
   print_same(what, difference(a, b), tolerance,
@@ -93,13 +93,13 @@ inline void expect_same(const char* what, double a, double b,
              std::to_string(a) + " and " + std::to_string(b));
 }
 
-// Says whether a statement holds. Otherwise the program fails at its end.
+// Prints whether a statement holds. If it doesn't, the program fails at its end.
 inline void expect(const char* what, bool holds) {
   if (!holds) failed() = true;
   print("%s: %s", what, holds ? "yes" : "NO");
 }
 
-// The time of f in microseconds: the median of runs that together take at least 2 ms.
+// The time of f in microseconds. It is the median of at least 5 runs that together take at least 2 ms.
 template <class F>
 double microseconds(const F& f) {
   using Clock = std::chrono::steady_clock;

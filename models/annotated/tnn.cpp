@@ -1,9 +1,10 @@
 // # TNN
 //
 // A Toeplitz neural network mixes the tokens of a sequence with weights that depend only on the distance between two
-// tokens. This page builds one: from a sum in two loops to a product in $O(n \log n)$, then the small network that
-// computes the weights, the layers, and a language model that is trained, run on longer sequences, and continued token
-// by token. Every step is compared with the one before it, and the layers and the model with the library's.
+// tokens. This page builds such a network. It begins with two loops, and arrives at a product in $O(n \log n)$. Then
+// come the small network that computes the weights, the layers, and a language model. The model is trained, runs on
+// longer sequences, and writes token by token. Every step is compared with the one before it, and the layers and the
+// model are compared with the library's.
 //
 // The paper is [Toeplitz Neural Network for Sequence Modeling](https://arxiv.org/abs/2305.04749) (Qin et al., ICLR
 // 2023). The authors' programs are [OpenNLPLab/Tnn](https://github.com/OpenNLPLab/Tnn) and
@@ -30,8 +31,8 @@ using Numbers = std::vector<double>;
 // ## Mixing by distance
 //
 // Take a sequence $x_0, \dots, x_{n-1}$ of one channel: one number for each token. A layer that mixes tokens replaces
-// each number by a weighted sum of all of them. In attention, the weight of token $j$ for token $i$ depends on what the
-// tokens contain. In a TNN (section 3.2 of the paper) it depends only on their distance, the *lag* $i - j$:
+// each number by a weighted sum of all of them. In attention, the weight of token $j$ for token $i$ depends on the
+// contents of the tokens. In a TNN (section 3.2 of the paper) it depends only on their distance, the *lag* $i - j$:
 //
 // $$y_i = \sum_{j=0}^{n-1} t_{i-j}\, x_j$$
 //
@@ -45,7 +46,7 @@ Numbers by_loops(const Numbers& t, const Numbers& x) {
   return y;
 }
 
-// The examples below use random numbers and 13 tokens. 13 is a prime, because powers of two hide mistakes.
+// The examples below use random numbers and 13 tokens. We choose a prime, because powers of two hide mistakes.
 Tensor random(const Shape& shape, std::uint64_t stream) {
   return weft::Random(1, stream).normal(shape, 0, 1, DType::f64);
 }
@@ -86,15 +87,15 @@ STEP("The Toeplitz matrix") {
 // ## A circulant matrix
 //
 // A *circulant* matrix of size $m$ is a Toeplitz matrix whose lags are counted modulo $m$:
-// $C_{ij} = c_{(i-j) \bmod m}$. Each row is the row above, shifted by one place. The element that leaves on the right
-// comes back on the left.
+// $C_{ij} = c_{(i-j) \bmod m}$. Each row is the row above it, shifted to the right by one place. The element that
+// leaves on the right comes back on the left.
 //
 // We want $T$ to be a part of $C$, so $m$ must be larger than $n$. With $m = n$, the lags $k$ and $k - n$ would be the
-// same modulo $m$. They would share one element of $c$, but $T$ has different ones. This is the wrap-around that [the
-// convolution on the page about Fourier transforms](fourier.cpp#any-length) avoids in the same way. Each of the
-// $2n - 1$ lags gets a place of its own if $m \ge 2n - 1$. We take $m = 2n$. The lags $0 \dots n-1$ come first, then
-// one element that is never used, and then the negative lags, because $-k \equiv 2n - k$ modulo $2n$. The upper left
-// quarter of $C$ is $T$.
+// same modulo $m$. They would share one element of $c$, although $T$ has different coefficients for them. This is the
+// wrap-around that [the convolution on the page about Fourier transforms](fourier.cpp#any-length) avoids in the same
+// way. Each of the $2n - 1$ lags has its own place if $m \ge 2n - 1$. We take $m = 2n$. The lags $0 \dots n-1$ come
+// first, then one element that is never used, and then the negative lags, because $-k \equiv 2n - k$ modulo $2n$. The
+// upper left quarter of $C$ is $T$.
 //
 // ![The Toeplitz matrix is the upper left quarter of a circulant matrix](drawings/circulant.svg)
 Tensor circulant_of(const Tensor& t) {
@@ -154,10 +155,10 @@ STEP("Eigenvectors of a circulant") {
   expect_same("imaginary parts", weft::imag(left), weft::imag(f * c_hat));
 }
 
-// A transform writes a vector as a sum of the $f_k$. So a product with $C$ is: transform $x$, multiply each element by
-// $\hat c_k$, transform back. The fast Fourier transform needs $O(m \log m)$ operations for each transform. This is how
-// the paper (section 3.2) and most programs compute $T x$. The inputs are real, so it suffices to compute the first
-// $m/2 + 1$ elements (`rfft`); the others are their conjugates.
+// A transform writes a vector as a sum of the $f_k$. So a product with $C$ consists of three parts: transform $x$,
+// multiply each element by $\hat c_k$, and transform back. The fast Fourier transform needs $O(m \log m)$ operations
+// for each transform. The paper (section 3.2) and most programs compute $T x$ in this way. The inputs are real, so it
+// suffices to compute the first $m/2 + 1$ elements (`rfft`); the others are their conjugates.
 Tensor by_circulant(const Tensor& t, const Tensor& x) {
   const std::int64_t n = x.size(0);
   const Tensor spectrum = weft::rfft(circulant_of(t)) * weft::rfft(padded(x));
@@ -235,9 +236,9 @@ STEP("By the ring") {
 }
 
 // What does the ring save? A real transform of $2n$ elements is computed by a complex one of $n$ elements and a pass
-// that separates the two halves of the spectrum. In the ring, the multiplications by $\omega^j$ take the place of this
-// pass, at the moment when $x$ is read and $y$ is written. No zeros are stored, nothing is dropped, and between reading
-// $x$ and writing $y$ the library keeps everything in the cache.
+// that separates the two halves of the spectrum. In the ring, multiplications by $\omega^j$ replace this pass. They are
+// done while $x$ is read and $y$ is written. No zeros are stored, nothing is dropped, and between reading $x$ and
+// writing $y$ the library keeps everything in the cache.
 // [Why rings and not circulants](../../ops/design/rings.md) has the details.
 //
 // The library's product takes many channels at once: $x$ has the shape (batch, heads, $n$, channels). A vector register
@@ -268,18 +269,18 @@ STEP("Time of a Toeplitz product") {
   }
 }
 
-// `by_ring` above consists of many small operations, so its time is mostly the overhead of these. The library does the
-// same in one pass.
+// `by_ring` consists of many small operations, so most of its time is their overhead. The library does the same in one
+// pass.
 //
 // ## Causal, and many channels
 //
 // A language model must not look ahead: token $i$ may only see tokens $j \le i$. A Toeplitz matrix makes that easy. The
 // coefficients of negative lags are 0, and only $t_0 \dots t_{n-1}$ remain. The matrix is lower triangular.
 //
-// Each channel has coefficients of its own. Channels are divided into *heads*, as in attention, but heads have no effect
-// on the product: they only structure the channels. From here on, $x$ has the shape $(b, h, n, d)$ for a batch of $b$
+// Each channel has its own coefficients. Channels are divided into *heads*, as in attention. Here heads have no effect
+// on the product. They only group the channels. From here on, $x$ has the shape $(b, h, n, d)$ for a batch of $b$
 // sequences, $h$ heads and $d$ channels in a head. $t$ has the shape $(h, n, d)$ if causal, otherwise $(h, 2n-1, d)$.
-// The function is made of operations that the tape can differentiate, so the gradients come for free.
+// The function consists of operations that the tape can differentiate, so we need no code for the gradients.
 Tensor mix(const Tensor& x, const Tensor& t, bool causal) {
   const std::int64_t h = x.size(1), n = x.size(2), d = x.size(3);
   const Tensor positive = causal ? t : weft::slice(t, 1, n - 1, 2 * n - 1);
@@ -304,10 +305,11 @@ STEP("Many channels, causal or not") {
 // ## The relative position encoder
 //
 // If the coefficients were parameters, a model would have $2n - 1$ of them for each channel, and could not be used for
-// sequences longer than $n$. The paper instead computes them by a small network (section 3.3), the *relative position
-// encoder*: a function of the lag, the same for all lengths. Its number of parameters does not depend on $n$. It begins
-// with one linear layer from the number $k$ to `rpe_dim` channels. Then come some layers of norm, activation and linear
-// layer. The last one has as many outputs as there are channels to mix. The input is the lag itself, a real number.
+// sequences longer than $n$. The paper instead computes them with a small network (section 3.3), the *relative position
+// encoder*. It is a function of the lag, and is the same for all lengths. Its number of parameters does not depend on
+// $n$. It begins with one linear layer from the number $k$ to `rpe_dim` channels. Then come some layers of norm,
+// activation and linear layer. The last one has as many outputs as there are channels to mix. The input is the lag
+// itself, a real number.
 Tensor norm_act_linear(const Weights& w, const Tensor& x) {
   const Tensor norm = weft::layer_norm(x, 1, w["0.weight"], w["0.bias"]);
   return weft::linear(weft::activation(norm, weft::Activation::relu), w["2.weight"],
@@ -323,8 +325,8 @@ Tensor position_encoder(const Weights& w, const weft::TnnConfig& config,
   return norm_act_linear(w.of("out"), x);  // (m, channels)
 }
 
-// We write the pieces out and use the parameters of the library's layers, by name. The names are those of the authors'
-// program. `Weights` looks them up.
+// We write out each part, and take the parameters from the library's layers by their names, which are those of the
+// authors' program. `Weights` looks them up.
 weft::TnnConfig small_config() {
   weft::TnnConfig config;
   config.d_model = 6;
@@ -367,8 +369,8 @@ STEP("The relative position encoder") {
 //
 // The decay keeps the coefficients of large lags small, whatever the encoder computes for them. So tokens at unknown
 // lags contribute little, and the model can run on sequences longer than those of its training. [A step
-// below](#longer-than-it-was-trained-on) measures this. In the config, $\lambda$ is `gamma`. With 0.99, the default, a
-// token at distance 100 still has 37 % of its weight, and one at distance 1000 has 0.004 %.
+// below](#longer-than-it-was-trained-on) measures this. In the config, $\lambda$ is called `gamma`. With the default,
+// 0.99, the weight of a token at distance 100 is multiplied by 37 %, and that of a token at distance 1000 by 0.004 %.
 Tensor coefficients(const Weights& w, const weft::TnnConfig& config,
                     const Tensor& lags) {
   Numbers decay = lags.to_vector<double>();
@@ -395,9 +397,9 @@ STEP("Coefficients with and without decay") {
 
 // ## The Toeplitz neural operator
 //
-// Encoder, decay and product together are the *Toeplitz neural operator* (Tno): for each channel of $x$, compute the
-// coefficients for the length of this $x$, and mix the tokens. Output channel $c$ of the encoder belongs to channel
-// $c \bmod d$ of head $\lfloor c / d \rfloor$.
+// Encoder, decay and product together are the *Toeplitz neural operator* (Tno). For each channel of $x$, it computes
+// the coefficients for the length of this $x$, and mixes the tokens. Output channel $c$ of the encoder belongs to
+// channel $c \bmod d$ of head $\lfloor c / d \rfloor$.
 Tensor tno(const Weights& w, const weft::TnnConfig& config, const Tensor& x,
            bool causal) {
   const std::int64_t h = x.size(1), n = x.size(2), d = x.size(3);
@@ -424,10 +426,11 @@ STEP("The Toeplitz neural operator") {
 //
 // $$\mathrm{GTU}(x) = O\bigl(\phi(U x) \odot \mathrm{Tno}(\phi(V x))\bigr)$$
 //
-// $U$ and $V$ are linear layers to more channels (`expand_ratio` times as many), $O$ is one back, and $\phi$ is the
-// activation SiLU, $x/(1 + e^{-x})$. The gate $\phi(U x)$ depends on what token $i$ contains. It decides how much of
-// the mixed tokens goes on. The operator only adds up what it takes from the tokens. The gate is the first place in a
-// layer where the content of one token meets that of another nonlinearly.
+// $U$ and $V$ are linear layers to more channels (`expand_ratio` times as many), $O$ is a linear layer back to the
+// original number of channels, and $\phi$ is the activation SiLU, $x/(1 + e^{-x})$. The gate $\phi(U x)$ depends on the
+// content of token $i$, and decides how much of the mixed tokens passes. The operator is linear and only adds up
+// contributions of tokens. The gate is the first part of a layer that combines the contents of different tokens
+// nonlinearly.
 Tensor dense(const Weights& w, const Tensor& x) {
   return weft::linear(x, w["weight"], w["bias"]);
 }
@@ -454,15 +457,16 @@ STEP("The gated Toeplitz unit") {
 
 // ## The layer
 //
-// The second half of a layer mixes the channels of each token: a *gated linear unit* (GLU), the same formula without the
-// operator.
+// The second half of a layer is a *gated linear unit* (GLU), which mixes the channels of each token. It has the same
+// formula without the operator:
 //
 // $$\mathrm{GLU}(x) = L_3\bigl(\phi(L_1 x) \odot L_2 x\bigr)$$
 Tensor glu(const Weights& w, const Tensor& x) {
   return dense(w.of("l3"), weft::silu(dense(w.of("l1"), x)) * dense(w.of("l2"), x));
 }
 
-// A layer (figure 2 of the paper) applies both, each after a norm, and adds the result to its input:
+// A layer (figure 2 of the paper) applies both units. Each unit has a norm before it, and its result is added to its
+// input:
 //
 // ![A layer of a TNN: norm, GTU, sum; norm, GLU, sum](drawings/tnn-layer.svg)
 Tensor norm(const Weights& w, const Tensor& x) {
@@ -489,9 +493,10 @@ STEP("The layer") {
 
 // ## A language model
 //
-// A language model gets tokens, here numbers below 8, and predicts the next token at every position. The model looks up
-// a row of the embedding for each token, scales it by $\sqrt{d}$, runs the layers and a last norm, and compares the
-// result with every row of the embedding. These products are the *logits*: the larger one is, the more likely the token.
+// A language model reads tokens, here numbers below 8, and predicts the next token at every position. The model looks
+// up a row of the embedding for each token, scales it by $\sqrt{d}$, runs the layers and a last norm, and compares the
+// result with every row of the embedding. These products are the *logits*. The larger a logit, the more likely the
+// token.
 constexpr std::int64_t symbols = 8;
 
 Tensor language_model(const Weights& w, const weft::TnnConfig& config,
@@ -503,9 +508,9 @@ Tensor language_model(const Weights& w, const weft::TnnConfig& config,
   return weft::linear(norm(w.of("norm"), x), w["embedding.weight"]);  // (b, n, symbols)
 }
 
-// The task shows what a filter by distance can do. Each sequence begins with five random tokens and then repeats them:
-// every token is the same as the one five places before. Sequences differ, so the model cannot learn the tokens. It must
-// learn the distance.
+// The task shows what a filter by distance can do. Each sequence begins with five random tokens and then repeats them,
+// so every token is the same as the token five places before it. Sequences have different tokens, so the model must
+// learn the distance instead of the tokens.
 constexpr std::int64_t period = 5;
 
 std::vector<std::int64_t> repeating(std::int64_t sequences, std::int64_t length,
@@ -538,7 +543,8 @@ Batch batch(std::int64_t sequences, std::int64_t n, std::uint64_t stream) {
   return {Tensor::from(input, {sequences, n}), Tensor::from(target, {sequences, n})};
 }
 
-// The model is the library's. `make_model` makes one by name, with its config as JSON.
+// From here on we use the library's model. `make_model` makes a model by the name of its architecture, with its config
+// as JSON.
 weft::TnnConfig model_config() {
   weft::TnnConfig config;
   config.d_model = 16;
@@ -570,7 +576,7 @@ STEP("A language model") {
 //
 // Training repeats four lines: run the model on a batch while a tape records, compute the loss, walk the tape back for
 // the gradients, and let the optimizer change the parameters. The loss is the cross entropy in nats. A model that knows
-// nothing has $\ln 8 = 2.08$; one that always knows the next token has 0.
+// nothing has a loss of $\ln 8 = 2.08$. A model that always knows the next token has a loss of 0.
 double train_step(const weft::Model& model, weft::Optimizer& optimizer,
                   std::int64_t step) {
   const Batch data = batch(16, 32, static_cast<std::uint64_t>(step));
@@ -582,8 +588,8 @@ double train_step(const weft::Model& model, weft::Optimizer& optimizer,
   return loss.item();
 }
 
-// We keep the trained model for the steps below, and the mean size of its coefficients before and after. To predict
-// token $i + 1$, which equals token $i - 4$, the model must look four places back.
+// For the steps below, we keep the trained model, and the mean size of its coefficients before and after training. To
+// predict token $i + 1$, which equals token $i - 4$, the model must look four places back.
 struct Trained {
   std::unique_ptr<weft::Model> model = make_language_model();
   std::vector<double> losses;
@@ -623,7 +629,8 @@ STEP("Training") {
          losses.back() < losses.front() / 10);
 }
 
-// What has it learned? The mean size of the coefficients over all channels shows it: lag 4 stands out.
+// What has the model learned? The mean size of the coefficients over all channels shows it: lag 4 has the largest
+// coefficients.
 STEP("What it learned") {
   print(
       "plot: Mean size of the coefficients | lag | mean absolute value over all "
@@ -640,9 +647,9 @@ STEP("What it learned") {
 
 // ## Longer than it was trained on
 //
-// The model was trained on sequences of 32 tokens. Nothing in it has that size, and [the decay](#exponential-decay)
-// keeps the coefficients of lags beyond 32 small. So it can run on longer sequences (section 3.4 and the experiments of
-// section 4). We measure the loss in groups of 16 positions of sequences with 256 tokens.
+// The model was trained on sequences of 32 tokens. No parameter of the model has that size, and [the
+// decay](#exponential-decay) keeps the coefficients of lags beyond 32 small. So it can run on longer sequences (section
+// 3.4 and the experiments of section 4). We measure the loss in groups of 16 positions of sequences with 256 tokens.
 STEP("Longer than it was trained on") {
   const std::int64_t n = 256, sequences = 8;
   const Batch data = batch(sequences, n, 1000000);
@@ -664,16 +671,16 @@ STEP("Longer than it was trained on") {
 //
 // A language model writes by predicting a token, appending it, and predicting the next one. The forward pass over the
 // whole sequence costs $O(n \log n)$ for each token, and most of it repeats what was computed before. In a causal
-// product, the tokens up to $i$ contribute to all later positions, and the coefficients are known. So contributions can
-// be added to later positions as soon as their tokens are known, many at once, by the fast product. When token $i$ has
+// product, the tokens up to $i$ contribute to all later positions, and the coefficients are known. So the fast product
+// can add the contributions of many tokens to later positions as soon as these tokens are known. When token $i$ has
 // arrived, let $s$ be the largest power of two that divides $i + 1$. The last $s$ tokens then contribute to the next
 // $s$ positions:
 //
 // ![Each pair of a token and a later position lies in exactly one square](drawings/tiling.svg)
 //
 // The squares cover each pair of a token and a later position exactly once. Half of all tokens have a square of size 1,
-// a quarter of size 2, and so on. A square of size $s$ costs $O(s \log s)$ for its $s$ tokens, and there are
-// $\log_2 n$ sizes, which gives $O(\log^2 n)$ for each token.
+// a quarter have a square of size 2, and so on. A square of size $s$ costs $O(s \log s)$ for its $s$ tokens, and there
+// are $\log_2 n$ sizes. The cost for each token is therefore $O(\log^2 n)$.
 class Online {
  public:
   explicit Online(Numbers t)
@@ -719,11 +726,11 @@ STEP("Token by token, one channel") {
               weft::toeplitz_product(x, t, true));
 }
 
-// In this scheme, most tokens take little time and some take much: token $2^k - 1$ waits for a square of $2^k$ rows. The
-// library's stream uses squares that are at least one whole block away from their tokens. It has the time of a block to
-// compute them, in small pieces, and no token waits long.
-// [The streaming convolution](../../models/design/streaming.md) describes it. `Model::stream` gives the same logits as a
-// forward pass over the text so far:
+// In this scheme, most tokens take little time, but some take much: token $2^k - 1$ waits for a square of $2^k$ rows.
+// In the library's stream, every square is at least one whole block away from its tokens. The stream computes the
+// square in small pieces while the block in between arrives, so no token waits long. [The streaming
+// convolution](../../models/design/streaming.md) describes it. `Model::stream` gives the same logits as a forward pass
+// over the text so far:
 STEP("Token by token, the whole model") {
   const weft::Model& model = *trained().model;
   const std::int64_t n = 200;
@@ -738,7 +745,7 @@ STEP("Token by token, the whole model") {
               all);
 }
 
-// The stream's time for a token hardly grows, while a forward pass for each token grows with the text:
+// The stream's time for a token hardly grows, while the time of a forward pass grows with the length of the text:
 STEP("Time of a token") {
   const weft::Model& model = *trained().model;
   print("plot: Time of the next token | tokens so far log | time in µs log");
@@ -756,15 +763,15 @@ STEP("Time of a token") {
 
 // ## Exercises
 //
-// 1. Set `gamma` to 1 in `model_config`. Where does the loss beyond position 32 go, and why?
+// 1. Set `gamma` to 1 in `model_config`. How does the loss change beyond position 32, and why?
 // 2. Change the task: each token is the sum, modulo 8, of the tokens 3 and 5 places before. Does one layer suffice?
-//    Which part of the layer must do the sum?
+//    Which part of the layer must compute the sum?
 // 3. `by_ring` takes $m = n$. Choose the next power of two instead, with zeros between the lags. What must be padded?
 // 4. A causal Toeplitz matrix is invertible if $t_0 \ne 0$, and its inverse is a causal Toeplitz matrix, too. Compute
 //    its coefficients, and check them with `mix`.
 // 5. In `Online::append`, let each square wait until one token before its result is needed. Which squares can be computed
 //    together?
-// 6. FNet's mixing is not a Toeplitz matrix. Print the matrix of its sequence transform for $n = 4$ and find the rule of
-//    its elements. What does a TNN gain by depending on $i - j$ only?
+// 6. FNet's mixing is not a Toeplitz matrix. Print the matrix of its transform along the tokens for $n = 4$, and find
+//    the rule for its elements. What does a TNN gain by depending on $i - j$ only?
 
 }  // namespace

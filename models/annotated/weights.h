@@ -1,5 +1,5 @@
-// For the annotated programs: the parameters of a library's layer by name, and the comparison of such a layer with one
-// that is written out, in output and gradients.
+// Used by the annotated programs. Weights looks up the parameters of a library's layer by their names.
+// expect_same_gradients compares outputs and gradients of such a layer with those of a program.
 #pragma once
 #include <weft/layers.h>
 
@@ -18,7 +18,7 @@ class Weights {
   explicit Weights(weft::NamedParameters all, std::string prefix = "")
       : all_(std::move(all)), prefix_(std::move(prefix)) {}
 
-  // The value, as a leaf of the tape that records.
+  // The value of a parameter, as a leaf of the tape that records.
   weft::Tensor operator[](const std::string& name) const {
     for (const auto& [full, parameter] : all_)
       if (full == prefix_ + name) return parameter;

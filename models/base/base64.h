@@ -1,4 +1,4 @@
-// Base64 (RFC 4648 section 4): bytes in JSON.
+// Base64 (RFC 4648 section 4), which stores bytes in JSON strings.
 #pragma once
 #include <algorithm>
 #include <array>

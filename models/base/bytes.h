@@ -1,4 +1,4 @@
-// Numbers as bytes, which ranks exchange.
+// Converts numbers to bytes, which ranks exchange, and back.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -16,7 +16,7 @@ std::string bytes_of(const std::vector<T>& values) {
   return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-// Throws an Error unless the bytes are those of `count` values.
+// Throws an Error unless there are as many bytes as `count` values have.
 template <class T>
 std::vector<T> values_of(const std::string& bytes, std::size_t count) {
   if (bytes.size() != count * sizeof(T))

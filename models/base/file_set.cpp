@@ -19,7 +19,7 @@ FileSet::FileSet(std::string folder, Places places) : folder_(std::move(folder))
   if (places == Places::together) whole_ = os::NewFolder::beside(folder_);
 }
 
-// Writes and syncs the file. Errors name the place that it will take.
+// Writes and syncs the file. Error messages name its final path instead of its temporary one.
 void FileSet::add(const std::string& name, const std::function<void(os::AtomicFile&)>& write) try {
   const bool follow = std::find(removed_.begin(), removed_.end(), name) == removed_.end();
   names_.push_back(name);

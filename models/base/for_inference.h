@@ -1,4 +1,4 @@
-// Why some parameters can't be written: the reasons passed to detail::lend and lend_quantized.
+// The reasons why some parameters can't be written. They are passed to detail::lend and lend_quantized.
 #pragma once
 
 namespace weft::detail {

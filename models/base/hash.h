@@ -15,7 +15,7 @@ std::uint64_t hash(std::uint64_t h, const Numbers& numbers) noexcept {
   return h;
 }
 
-// The same for long runs of bytes, 32 at a time in four lanes, at the speed of memory.
+// A variant for long sequences of bytes. It reads 32 bytes at a time in four lanes, at the speed of memory.
 class BytesHash {
  public:
   void add(const void* data, std::size_t bytes) noexcept {

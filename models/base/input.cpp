@@ -40,7 +40,7 @@ struct Moments {
   std::vector<double> mean, deviation;
 };
 
-// Over all elements with the same index in the last axis.
+// The mean and deviation of each channel, which is the last axis. A deviation of 0 becomes 1.
 Moments moments_of(const Tensor& numbers) {
   const auto x = raw::convert(numbers, DType::f64).to_vector<double>();
   const auto channels = static_cast<std::size_t>(numbers.size(-1));
@@ -94,7 +94,8 @@ void check_input_spec(const InputSpec& spec) {
                 std::to_string(spec.patch) + " pixels, got " + std::to_string(spec.height) + " x " +
                 std::to_string(spec.width));
   if (spec.patches() > longest_sequence || spec.length > longest_sequence)
-    throw Error("[input] the sequences are too long: expected at most " + std::to_string(longest_sequence));
+    throw Error("[input] the sequences are too long: expected at most " + std::to_string(longest_sequence) +
+                " frames or patches");
   const auto kinds = kinds_of_positions();
   if (std::find(kinds.begin(), kinds.end(), spec.positions) == kinds.end())
     throw Error("[input] expected \"positions\" to be one of " + join(kinds) + ", got \"" + spec.positions + "\"");
@@ -164,7 +165,7 @@ void set_normalization(InputSpec& spec, const Tensor& frames) {
 }
 
 void check_output_spec(const OutputSpec& spec, std::int64_t outputs) {
-  InputSpec numbers;  // of the same form
+  InputSpec numbers;  // check_channels() expects an InputSpec
   numbers.channels = outputs;
   if (spec.mean.size() != spec.deviation.size())
     throw Error("[output] expected a mean and a deviation for each output, or neither");
@@ -222,7 +223,7 @@ FrameEmbedding::FrameEmbedding(const InputSpec& spec, std::int64_t d_model, cons
   factor_ = Tensor::from(factors, {spec.channels});
 }
 
-// x = W ((frames - mean) · 1/deviation) + b, plus the positions; (b, n, d_model)
+// x = W ((frames - mean) / deviation) + b plus the positions, (b, n, d_model)
 Tensor FrameEmbedding::operator()(const Tensor& frames) const {
   Tensor x = frames;
   if (mean_.defined()) x = mul(sub(x, in_dtype_of(mean_, x)), in_dtype_of(factor_, x));
@@ -231,7 +232,7 @@ Tensor FrameEmbedding::operator()(const Tensor& frames) const {
   const std::int64_t n = x.size(1);
   if (positions.defined() && n > positions.value().size(0))
     throw Error("[input] expected at most " + std::to_string(positions.value().size(0)) +
-                " frames, because there are learned positions for so many, got " + std::to_string(n));
+                " frames, because the model has only that many learned positions, got " + std::to_string(n));
   if (positions.defined()) x = add(x, slice(positions, 0, 0, n));
   if (sinusoidal_) x = add(x, (*sinusoidal_)(0, n, x.dtype()));
   return x;

@@ -1,5 +1,5 @@
-// Mixing by Toeplitz matrices, and the coefficients and spectra kept between calls. A layer whose parameters make the
-// coefficients owns a KeptToeplitz.
+// Mixes tokens with Toeplitz matrices. A layer that computes the coefficients from its parameters owns a KeptToeplitz,
+// which keeps the coefficients and their spectra between calls.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,9 +17,9 @@ Tensor toeplitz_mix(const Tensor& x, const Tensor& t, bool causal, bool normaliz
 // Several threads may call it at once, as long as no thread writes the parameters.
 class KeptToeplitz {
  public:
-  // toeplitz_mix() with the coefficients that `make` returns. They and their spectra are kept for the next x of this b
-  // and n, as long as the parameters that make them have these versions. Nothing is recorded. All arguments except x
-  // and the versions must be the same in all calls.
+  // toeplitz_mix() with the coefficients that `make` returns. The object keeps the coefficients and their spectra, and
+  // uses them again if the next x has the same b and n and the parameters have the same versions. Nothing is recorded
+  // on a tape. All arguments except x and the versions must be the same in all calls.
   Tensor mix(const Tensor& x, const std::function<Tensor()>& make, bool causal, bool normalize,
              const std::vector<std::uint64_t>& versions);
 

@@ -11,8 +11,8 @@ namespace {
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 constexpr std::int64_t few_rows = 16;
 // A weight in a mapped file is packed after this many calls with few rows, or one call with more. A program that makes
-// only one query thus gets its result without a copy. A program that continues reads packed weights on large pages;
-// those in files are on small pages.
+// only one query thus gets its result without a copy. A program that makes many queries reads packed weights, which are
+// on large pages. The pages of mapped files are small.
 constexpr int first_calls = 8;
 
 // Whether a packed copy of the weight can serve x. It can if the dtypes are equal, or if an f32 weight is rounded to
@@ -26,9 +26,9 @@ bool can_serve(const Tensor& x, const Parameter& weight) {
 
 }  // namespace
 
-// Returns null if the weight is to be read in place. A weight that the model owns is packed only for many rows. A
-// weight that was loaded for inference is packed after its first calls, for any number of rows, if its memory can then
-// be given back. A weight that is converted to x's dtype is packed at once.
+// Returns null if the product should read the weight in place. A weight that the model owns is packed only for many
+// rows. A weight that was loaded for inference is packed after its first calls, for any number of rows, if its memory
+// can then be given back. A weight that must be converted to x's dtype is packed on the first call.
 std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, bool few, DType dtype) {
   const Tensor& value = weight.value();
   const bool converts = dtype != value.dtype();
@@ -40,7 +40,7 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
            p.dtype() == dtype;
   };
   if (packed_ && of_this_weight(*packed_)) return packed_;
-  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // of a weight that was replaced
+  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // belongs to a replaced weight
   if (!weight.writable() && !converts) {
     if (!in_mapped_file(value)) return nullptr;
     if (calls_ < first_calls) {
@@ -54,11 +54,11 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
   return packed_;
 }
 
-// Packed once, because a quantized value never changes.
+// Packs the weight only once, because a quantized value never changes.
 std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& weight) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (quantized_ && quantized_of_ == weight.id() && quantized_->isa() == Context::current().isa()) return quantized_;
-  packed_.reset();  // of the weight before quantization
+  packed_.reset();  // belongs to the weight before quantization
   quantized_.reset();
   quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
   quantized_of_ = weight.id();

@@ -1,4 +1,4 @@
-// The packed weight that is kept between calls. Each layer that owns a weight has a KeptWeight.
+// Keeps a packed weight between calls. Each layer that owns a weight has a KeptWeight.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -7,13 +7,13 @@
 
 namespace weft::detail {
 
-// Several threads may call it at once, as long as no thread writes the parameter. All calls must have the same
+// Several threads may call it at once, as long as no thread writes the parameter. All calls must pass the same
 // parameter.
 class KeptWeight {
  public:
   // x Wᵀ + b with the epilogue, for a weight W in any of the formats of a parameter.
   Tensor linear(const Tensor& x, const Parameter& weight, const Tensor& bias, const Epilogue& epilogue);
-  // Rows of W, in f32 if it is quantized.
+  // The rows of W with these indices, in f32 if W is quantized.
   Tensor embedding(const Tensor& indices, const Parameter& weight);
 
  private:
@@ -21,10 +21,10 @@ class KeptWeight {
   std::shared_ptr<const QuantizedWeight> quantized(const Parameter& weight);
 
   std::mutex mutex_;
-  std::shared_ptr<const PackedWeight> packed_;        // the latest
-  std::shared_ptr<const QuantizedWeight> quantized_;  // of an i8 weight
+  std::shared_ptr<const PackedWeight> packed_;        // the latest one
+  std::shared_ptr<const QuantizedWeight> quantized_;  // only for an i8 weight
   const void* quantized_of_ = nullptr;                // the id of its parameter
-  int calls_ = 0;  // that read the weight in its file; one with many rows counts as first_calls
+  int calls_ = 0;  // that read the weight in its file; a call with many rows counts as `first_calls` calls
 };
 
 }  // namespace weft::detail

@@ -61,7 +61,7 @@ Embedding::Embedding(std::int64_t count, std::int64_t d, const Init& init, doubl
 
 Tensor Embedding::operator()(const Tensor& indices) const { return kept_->embedding(indices, weight); }
 
-// Only a quantized table is packed. Another would be in memory twice, because its rows are read, too.
+// Packs only a quantized table. Any other table would be in memory twice, because the lookup reads the unpacked rows.
 Tensor Embedding::logits(const Tensor& x, const Tensor& bias) const {
   return weight.quantized() ? kept_->linear(x, weight, bias, {}) : linear(x, weight, bias);
 }

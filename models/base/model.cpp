@@ -11,7 +11,8 @@ using namespace detail;
 
 namespace {
 
-// Makes a forward pass over each text's latest tokens, as many as the model takes.
+// Repeats the forward pass for each step. It reads the latest tokens of each text, up to the maximum length of the
+// model.
 class RepeatedPasses : public StreamOf<RepeatedPasses, std::vector<std::int64_t>> {
  public:
   explicit RepeatedPasses(const Model& model) : StreamOf(model, {}), model_(model) {}
@@ -29,7 +30,7 @@ class RepeatedPasses : public StreamOf<RepeatedPasses, std::vector<std::int64_t>
   }
 
  private:
-  // Appends to one text and returns (1, vocabulary).
+  // Appends tokens to one text, and returns the logits after the last one (1, vocabulary).
   Tensor read(std::vector<std::int64_t>& text, const std::vector<std::int64_t>& more) const {
     text.insert(text.end(), more.begin(), more.end());
     const std::int64_t longest = model_.max_length();

@@ -21,7 +21,7 @@ inline std::vector<std::string> task_names(const std::vector<Task>& tasks) {
   return names;
 }
 
-// Throws an Error for an empty name of a folder: its files would be looked for in "/".
+// Throws an Error if a folder's name is empty. Otherwise its files would be looked up in "/".
 inline void check_folder_name(const std::string& name) {
   if (name.empty()) throw Error("[checkpoint] expected the name of a folder, got an empty one");
 }

@@ -29,7 +29,7 @@ float largest(const Tensor& x) {
   return most;
 }
 
-// For a parameter that is not quantizable, its unchanged value.
+// Returns the rounded value and its scales. If the parameter is not quantizable, returns its unchanged value.
 Rounded rounded(const std::string& name, const Parameter& parameter, DType to) {
   const Tensor& value = parameter.value();
   if (value.dtype() != DType::f32)

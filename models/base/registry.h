@@ -1,4 +1,4 @@
-// Tables of entries that users find by name and may add to.
+// A table of named entries, to which host programs may add entries.
 #pragma once
 #include <deque>
 #include <initializer_list>
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-// Entries with a `name`. Several threads may call it at once. References to entries stay valid: no entry is ever
+// Each entry has a member `name`. The table is thread-safe. References to entries stay valid, because no entry is ever
 // removed, and a deque doesn't move its elements when it grows at its end.
 template <class Entry>
 class Registry {

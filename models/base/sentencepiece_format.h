@@ -17,7 +17,7 @@ enum ProtobufType : std::uint64_t {
   protobuf_fixed32 = 5
 };
 
-// Fields of ModelProto and of its messages SentencePiece, TrainerSpec and NormalizerSpec. The denormalizer is a
+// Field numbers of ModelProto and of its messages SentencePiece, TrainerSpec and NormalizerSpec. The denormalizer is a
 // NormalizerSpec, too.
 enum SentencePieceField : std::uint64_t {
   model_piece = 1,
@@ -38,8 +38,8 @@ class ProtobufReader {
  public:
   explicit ProtobufReader(std::string_view bytes) : rest_(bytes) {}
 
-  // Reads the next field; false at the end. Its value is in `number` or `text`. Keys have at most 32 bits, because
-  // other readers drop the higher bits.
+  // Reads the next field, and returns false at the end. The field's value is then in `number` or `text`. Keys have at
+  // most 32 bits, because other readers drop the higher bits.
   bool next() {
     if (rest_.empty()) return false;
     const std::uint64_t key = read_varint();

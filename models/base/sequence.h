@@ -13,11 +13,11 @@ namespace weft::detail {
 // (length, d): sin(p / 10000^(2i/d)) and cos(p / 10000^(2i/d)) in channels 2i and 2i+1. Vaswani et al. 2017.
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype);
 
-// The place of a FrameEmbedding's parameters among an architecture's (Init::child).
+// The argument of Init::child() for the parameters of a model's FrameEmbedding.
 constexpr std::uint64_t frames_child = ~std::uint64_t{0};
 
-// Rows of sinusoidal_positions for a maximum length, made when they are first requested, so that a large seq_len by
-// itself takes no memory. Thread-safe.
+// Rows of sinusoidal_positions up to a maximum length. They are computed when they are first requested, so a large
+// seq_len alone takes no memory. Thread-safe.
 class SinusoidalPositions {
  public:
   SinusoidalPositions(std::int64_t length, std::int64_t d) : length_(length), d_(d) {}
@@ -32,11 +32,12 @@ class SinusoidalPositions {
 
 // x in the dtype, cast if necessary.
 inline Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
-// x, in f32 if it is bf16. Used where an operation needs x and parameters in one dtype.
+// x, converted to f32 if it is bf16. Used where an operation needs x and a parameter in the same dtype.
 inline Tensor widened(const Tensor& x) { return in_dtype(x, x.dtype() == DType::bf16 ? DType::f32 : x.dtype()); }
 
 // x = run(layer, x, random) for each layer. The random generators are the children `first`, `first` + 1, … of dropout,
-// if given. With `again`, backward computes each layer again: `run` is copied, and the layers must live until then.
+// if given. With `again`, backward computes each layer again. `run` is copied for this, and the layers must live until
+// backward.
 template <class Layer, class Run>
 Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* dropout, std::uint64_t first,
                       bool again, const Run& run) {
@@ -51,7 +52,7 @@ Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* 
 }
 
 // The mean of x (b, n, d) over the tokens (b, n) that are not padding (0), or over all n if `tokens` is undefined: (b,
-// d). For a bf16 x it is computed in f32. The mean is zero if all tokens are padding.
+// d). For bf16 input the mean is computed in f32. The mean is zero if all tokens are padding.
 Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens);
 
 // The version of each parameter's value, in order.

@@ -8,14 +8,15 @@
 
 namespace weft::detail {
 
-// The maximum sizes of a config.json. For other programs the limit is far above real files (40,000 classes with a label
-// of 50 bytes, twice), and still quick to read. weft's own config.json contains the tokenizer; the same limit applies
-// when it is written.
+// The maximum sizes of a config.json, first of other programs, then of weft. The first limit is far above the size of
+// real files (enough for 40,000 classes with two copies of each 50-byte label), and such a file is still quick to read.
+// weft's own config.json may be larger, because it contains the tokenizer. weft does not write a config.json above this
+// limit.
 inline constexpr std::uint64_t most_of_config = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t most_of_own_config = std::uint64_t{16} << 20;
 
-// Throws an Error, naming the file, if it is larger, before reading any of it. The file is mapped, because reading a
-// pipe of that name would block.
+// Maps the file. If it has more than `most` bytes, throws an Error that names it, without reading any of it. Mapping is
+// safer than reading here, because reading from a pipe of that name would block.
 inline os::MappedFile map_small_file(const std::string& path, std::uint64_t most) {
   os::MappedFile file = os::map_file(path);
   if (file.size > most)

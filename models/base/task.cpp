@@ -9,7 +9,7 @@ using namespace detail;
 
 namespace {
 
-// In the order of the enum. Tasks of host programs follow.
+// The tasks of the enum in its order, followed by those of host programs.
 Registry<TaskKind>& registry() {
   static Registry<TaskKind> made = {
       {"causal-lm", Source::text, OutputShape::symbols, true},

@@ -11,8 +11,8 @@
 
 namespace weft::detail {
 
-// The model of a token stream. What the stream keeps of earlier tokens was computed with its parameters, in its
-// precision, so both must not change.
+// The model of a token stream. The stream keeps results of earlier tokens, which depend on the model's parameters and
+// precision. Neither may change while the stream is in use.
 class SteadyModel {
  public:
   explicit SteadyModel(const Model& model) : model_(&model), parameters_(model.parameters()) {}
@@ -42,14 +42,14 @@ class TokenRows {
   Tensor rows_;  // (capacity, d)
 };
 
-// The maximum number of texts in one step of a stream. Products of so few rows read the weights once for all of them,
-// and compute each row as if it were alone (`dot` in the kernels of gemm, few_rows in dense/quantized_product.cpp).
+// The maximum number of texts in one step of a stream. A product of so few rows reads the weights once for all rows,
+// and computes each row as if it were alone (`dot` in the kernels of gemm, few_rows in dense/quantized_product.cpp).
 // With more rows, sums are combined in another order.
 constexpr std::int64_t texts_at_once = 8;
 
 // Throws an Error unless tokens are i64 (texts, n >= 1).
 void check_appended(const Tensor& tokens, std::int64_t texts);
-// Throws an Error unless there is at least one index and each is that of a text.
+// Throws an Error unless there is at least one index and each index is that of a text.
 void check_selected(const std::vector<std::int64_t>& indices, std::int64_t texts);
 
 // Base class for streams that keep a Text for each text. Derived has Tensor extend(const Tensor& tokens), which

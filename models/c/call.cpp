@@ -1,4 +1,4 @@
-// Statuses, the last error of each thread, version, and threads for weft/weft_c.h.
+// The functions in weft/weft_c.h for status names, the last error of each thread, the version, and threads.
 #include "c/call.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void keep_error(const char* function, const char* message) noexcept {
   LastError& last = last_error();
   try {
     std::string text = std::string(function) + ": " + message;
-    last.text.swap(text);  // frees the old text, which the caller could still read, only now
+    last.text.swap(text);  // frees the old text only now, because the message could be a part of it
     last.shown = last.text.c_str();
   } catch (const std::bad_alloc&) {
     last.shown = without_memory;
@@ -51,7 +51,7 @@ weft_status handle_exception(const char* function) noexcept {
 
 namespace {
 
-// Writes the elements from `axis` on, in order; returns where the next one goes.
+// Writes the elements of the axes from `axis` on in row-major order, and returns the position after the last one.
 template <class T>
 float* give(const T* from, const Tensor& given, std::size_t axis, float* to) {
   const std::int64_t size = given.shape()[axis], stride = given.strides()[axis];
@@ -67,7 +67,7 @@ float* give(const T* from, const Tensor& given, std::size_t axis, float* to) {
 
 void give_logits(const Tensor& given, float* logits, std::size_t needed) {
   if (given.numel() != static_cast<std::int64_t>(needed))
-    throw Error("expected " + std::to_string(needed) + " logits of the model, got " + to_string(given.shape()));
+    throw Error("expected " + std::to_string(needed) + " logits from the model, got " + to_string(given.shape()));
   if (given.dtype() == DType::bf16) give(static_cast<const bfloat16*>(given.raw()), given, 0, logits);
   else give(given.data<float>(), given, 0, logits);
 }

@@ -1,4 +1,4 @@
-// The wrapper of every function in weft/weft_c.h: no exception leaves it, and it keeps the message for the thread.
+// call() wraps every function in weft/weft_c.h. It catches all exceptions, and keeps the message for the thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft::detail {
 
-// A caller's mistake that has its own status.
+// An error with its own status.
 class CallError : public Error {
  public:
   CallError(weft_status status, const std::string& message) : Error(message), status_(status) {}
@@ -22,7 +22,7 @@ class CallError : public Error {
   weft_status status_;
 };
 
-// Keeps "function: message", or a text about missing memory if memory runs out.
+// Keeps the text "function: message" for weft_last_error(), or "out of memory" if there is no memory for it.
 void keep_error(const char* function, const char* message) noexcept;
 
 // Keeps the message of the current exception and returns its status.
@@ -41,15 +41,16 @@ weft_status call(const char* function, F&& f) noexcept {
 
 [[noreturn]] inline void fail_argument(const std::string& message) { throw CallError(WEFT_INVALID_ARGUMENT, message); }
 
-// Checks the size that the caller's struct states. `init` names the macro that initializes it.
+// Checks the size that the caller's struct contains. `init` is the name of the macro that initializes the struct.
 template <class Options>
 void check_struct_size(const Options& options, const char* type, const char* init) {
   if (options.struct_size < sizeof(Options))
     fail_argument("options->struct_size is " + std::to_string(options.struct_size) + ", expected sizeof(" + type +
-                  "), " + std::to_string(sizeof(Options)) + ": make them by " + init);
+                  "), " + std::to_string(sizeof(Options)) + ": initialize it with " + init);
 }
 
-// Calls the caller's callback. One in C++ may throw, which ends the call with a status of its own.
+// Calls the caller's callback. A callback in C++ may throw, and the call then ends with the status
+// WEFT_CALLBACK_FAILED.
 template <class F>
 auto from_callback(F f) {
   try {
@@ -65,17 +66,17 @@ inline void check_given(const void* pointer, const char* name) {
   if (pointer == nullptr) fail_argument(std::string(name) + " is NULL");
 }
 
-// A list that may be empty. No memory has more bytes than a pointer can count. Without this check, 2^61 elements of 8
-// bytes would wrap around to 0 bytes.
+// Checks a list, which may be empty. A list can't have more bytes than PTRDIFF_MAX. Without this check, the size of
+// 2^61 elements of 8 bytes would wrap around to 0 bytes.
 template <class T>
 void check_list(const T* pointer, std::size_t size, const char* name) {
   if (pointer == nullptr && size > 0)
     fail_argument(std::string(name) + " is NULL, expected " + std::to_string(size) + " elements");
   if (size > PTRDIFF_MAX / sizeof(T))
-    fail_argument(std::string(name) + " has " + std::to_string(size) + " elements, more than any memory");
+    fail_argument(std::string(name) + " has " + std::to_string(size) + " elements, more than any memory can hold");
 }
 
-// Checks that a buffer holds `needed` elements; sets *count to this number.
+// Checks that a buffer has room for `needed` elements, and sets *count to this number.
 inline void check_buffer(const void* buffer, std::size_t capacity, std::size_t needed, std::size_t* count,
                          const char* name) {
   if (count != nullptr) *count = needed;
@@ -86,8 +87,8 @@ inline void check_buffer(const void* buffer, std::size_t capacity, std::size_t n
                                                " elements, expected " + std::to_string(needed));
 }
 
-// Copies a model's logits, f32 or bf16, to a buffer of `needed` elements. Throws an Error if their number differs. It
-// allocates nothing, because a stream that made the logits has already advanced.
+// Copies a model's logits, f32 or bf16, to a buffer of `needed` elements. Throws an Error if there are more or fewer
+// logits. The function allocates nothing, so it can't run out of memory after a stream has already advanced.
 void give_logits(const Tensor& given, float* logits, std::size_t needed);
 
 }  // namespace weft::detail

@@ -6,9 +6,9 @@
 
 #include "weft/classifier.h"
 
-// Streams keep the checkpoint alive, too.
+// A stream shares the checkpoint, so it can outlive its weft_model.
 struct weft_model {
-  std::shared_ptr<const weft::Classifier> classifier;  // for a classifier, which then owns the checkpoint
+  std::shared_ptr<const weft::Classifier> classifier;  // only for classifiers; it then owns the checkpoint
   std::shared_ptr<const weft::Checkpoint> saved;
   std::string config;  // the text in weft_info
   std::int64_t parameters = 0;

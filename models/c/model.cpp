@@ -26,7 +26,7 @@ std::unique_ptr<weft_model> handle_of(Checkpoint checkpoint) {
   return handle;
 }
 
-// rows · length · outputs, or rows · outputs.
+// The number of logits: rows · length · outputs, or rows · outputs if there is one output for each row.
 std::size_t logits_of(const weft_model& handle, std::int64_t rows, std::int64_t length) {
   const Model& model = handle.model();
   if (rows < 1 || length < 1)

@@ -1,4 +1,4 @@
-// Trains a classifier from C on rows in memory, saves it, loads it and asks it.
+// Trains a classifier from C on rows in memory, saves it, loads it and classifies a new text.
 //   c_train FOLDER
 #include <stdio.h>
 #include <stdlib.h>

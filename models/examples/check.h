@@ -1,4 +1,4 @@
-// Prints whether a condition holds, and exits if it doesn't.
+// Prints whether a condition holds, and exits if it doesn't hold.
 #pragma once
 #include <cstdio>
 #include <cstdlib>

@@ -48,7 +48,7 @@ struct HuberOp : weft::Op {
   }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }  // both x and target
 
-  // f(x - target) for each element, in any real dtype.
+  // Returns f(x - target) for each element, in any real dtype.
   template <class F>
   static Tensor of_residuals(const Tensor& x, const Tensor& target, F f) {
     Tensor y = Tensor::empty(x.shape(), x.dtype());
@@ -72,8 +72,8 @@ Tensor huber(const Tensor& x, const Tensor& target, double delta = 1) {
   return weft::apply_op(HuberOp(delta), {x, target});
 }
 
-// The largest difference between the gradient of Σ w ⊙ huber(x, target) and its difference quotient between x_i - h and
-// x_i + h.
+// The largest difference between an element of the gradient of Σ w ⊙ huber(x, target) and its central difference
+// quotient, which uses x_i - h and x_i + h.
 double gradient_error(const Tensor& x, const Tensor& target, const Tensor& w, bool of_target) {
   weft::Gradients gradients;
   weft::Tape tape;
@@ -99,7 +99,7 @@ double gradient_error(const Tensor& x, const Tensor& target, const Tensor& w, bo
 
 int main() {
   const Tensor y = huber(Tensor::from<float>({0.5f, 4, -3}, {3}), Tensor::zeros({3}), 2);
-  check(y.to_vector<float>() == std::vector<float>{0.125f, 6, 4}, "values by the formula");
+  check(y.to_vector<float>() == std::vector<float>{0.125f, 6, 4}, "the values agree with the formula");
 
   const Tensor x = weft::Random(1).normal({5, 7}, 0, 2, weft::DType::f64);
   const Tensor target = weft::transpose(weft::Random(2).normal({7, 5}, 0, 1, weft::DType::f64), 0, 1);  // a view
@@ -115,8 +115,8 @@ int main() {
               "[huber] expected x and target of the same shape, got an f32 tensor of shape (3,) and an f32 tensor of "
               "shape "
               "(4,)",
-          "the Error names the op and the shapes");
+          "the Error names the operation and the shapes");
     return 0;
   }
-  check(false, "shapes that differ are an Error");
+  check(false, "different shapes are an Error");
 }

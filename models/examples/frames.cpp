@@ -1,4 +1,4 @@
-// Sequences of numbers: a model learns the frequency of noisy waves of different lengths.
+// Trains a model on sequences of numbers: it learns the frequency of noisy waves of different lengths.
 #include <weft/checkpoint.h>
 #include <weft/context.h>
 #include <weft/ops.h>
@@ -55,7 +55,7 @@ void learn(const std::string& folder) {
   const weft::Tensor frames = weft::reshape(wave.frames, {1, wave.frames.size(0), 1});
   const double found = saved.model->forward({{}, frames}).item();
   std::printf("frequency %.2f, predicted %.2f\n", wave.target.item(), found);
-  check(std::abs(found - wave.target.item()) < 1, "near the right frequency");
+  check(std::abs(found - wave.target.item()) < 1, "the predicted frequency is near the right one");
 }
 
 }  // namespace

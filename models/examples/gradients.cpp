@@ -14,5 +14,5 @@ int main() {
 
   // The loss is quadratic in x, therefore Σ x ⊙ d loss / d x = 2 loss.
   const double slope = weft::sum(x * gradients.of(x)).item();
-  check(std::abs(slope - 2 * loss.item()) < 1e-5 * loss.item(), "the gradient is the loss's");
+  check(std::abs(slope - 2 * loss.item()) < 1e-5 * loss.item(), "the gradient is right");
 }

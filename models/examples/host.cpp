@@ -1,5 +1,5 @@
-// Shows the properties that a program with weft inside relies on: its own memory source, its log, exceptions and
-// fork(); and that weft prints nothing.
+// Shows what a program that embeds weft can rely on: a custom memory source, a custom log, exceptions, and fork(). It
+// also shows that weft prints nothing.
 //   host CHECKPOINT_FOLDER
 #include <signal.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@
 
 namespace {
 
-// The host's memory source, with a limit.
+// The memory source of the host program, with a limit.
 class Arena : public weft::MemorySource {
  public:
   void* allocate(std::size_t bytes) override {
@@ -44,7 +44,7 @@ std::vector<float> answer(const weft::Model& model) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < 16; ++i) ids.push_back(1 + i * 7 % 10);
   std::vector<float> logits = model(weft::Tensor::from(ids, {1, 16})).to_vector<float>();
-  // Large enough to use all threads.
+  // These matrices are large enough to use all threads.
   const weft::Tensor x = weft::Random(1).normal({64, 256}, 0, 1), w = weft::Random(2).normal({256, 256}, 0, 1);
   for (const float y : weft::matmul(x, w).to_vector<float>()) logits.push_back(y);
   return logits;
@@ -58,8 +58,8 @@ void memory(const std::string& folder) {
     const weft::ContextScope scope(context);
     const weft::Checkpoint saved = weft::load_checkpoint(folder);
     const std::vector<float> logits = answer(*saved.model);
-    check(arena->in_use >= context.memory().use().current, "tensors lie in the host's memory");
-    check(arena->in_use >= 4 * 256 * 256, "large ones, too");
+    check(arena->in_use >= context.memory().use().current, "tensors are in the host's memory");
+    check(arena->in_use >= 4 * 256 * 256, "large tensors are there, too");
     context.memory().trim();
     arena->limit = arena->in_use + 100000;
     std::string refused;
@@ -68,11 +68,11 @@ void memory(const std::string& folder) {
     } catch (const weft::Error& error) {
       refused = error.what();
     }
-    check(refused.find("memory") != std::string::npos, "memory that the host refuses is a weft::Error");
+    check(refused.find("memory") != std::string::npos, "if the host refuses memory, weft throws a weft::Error");
     arena->limit = std::size_t{1} << 40;
-    check(answer(*saved.model) == logits, "and then the same bits");
+    check(answer(*saved.model) == logits, "with enough memory, the bits are the same again");
   }
-  check(arena->in_use == 0, "all is given back");
+  check(arena->in_use == 0, "all memory is given back");
 }
 
 struct HostError : std::runtime_error {
@@ -101,7 +101,7 @@ void exceptions(const weft::Checkpoint& saved) {
   } catch (const std::exception& error) {
     caught = dynamic_cast<const weft::Error*>(&error) != nullptr;
   }
-  check(caught, "weft's is an Error, and a std::exception");
+  check(caught, "weft's exceptions are weft::Error, and derive from std::exception");
 }
 
 // Runs f in a child process. Returns whether f returned true within two minutes.
@@ -118,14 +118,14 @@ bool in_child(F f) {
 void forks(const weft::Checkpoint& saved) {
   const std::vector<float> before = answer(*saved.model);
   check(in_child([&] { return answer(*saved.model) == before; }), "a child of fork() gives the same bits");
-  check(answer(*saved.model) == before, "its parent goes on");
+  check(answer(*saved.model) == before, "its parent still gives the same bits");
   check(in_child([&] {
           weft::Context context;
           context.set_threads(3);
           const weft::ContextScope scope(context);
           return answer(*saved.model) == before && in_child([&] { return answer(*saved.model) == before; });
         }),
-        "so do a new context in a child, and the child's child");
+        "a new context in a child and the child's own child give the same bits, too");
 }
 
 void runs(const std::string& folder) {
@@ -136,11 +136,10 @@ void runs(const std::string& folder) {
   forks(saved);
   exceptions(saved);
   memory(folder);
-  check(lines.empty(), "nothing to tell the log");
+  check(lines.empty(), "weft logged nothing");
 }
 
-// The number of bytes written to the file descriptors 1 and 2 while f runs. check() must not be called in f, because it
-// prints.
+// The number of bytes that f writes to the file descriptors 1 and 2. f must not call check(), because check() prints.
 template <class F>
 off_t printed_by(F f) {
   std::fflush(nullptr);

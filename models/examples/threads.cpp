@@ -1,4 +1,5 @@
-// Uses a saved language model from four threads at once. Each thread has its own Context, and all share the model.
+// Uses a saved language model from four threads at the same time. Each thread has its own Context, and all share the
+// model.
 //   threads CHECKPOINT_FOLDER
 #include <weft/checkpoint.h>
 #include <weft/context.h>
@@ -19,7 +20,7 @@ struct Answer {
   std::string text;           // a continuation
 };
 
-// Runs only on the calling thread.
+// Computes only on the calling thread.
 Answer answer(const weft::Checkpoint& saved, const std::string& prompt) {
   weft::Context context;  // its memory, plans and threads are not shared with other threads
   context.set_threads(1);

@@ -1,4 +1,4 @@
-// FNet masked language model and classifier (arXiv 2105.03824): encoder and head.
+// FNet models (arXiv 2105.03824): an encoder with a head for the task.
 #include "weft/fnet.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
@@ -43,7 +43,7 @@ FnetConfig checked(FnetConfig config) {
   return config;
 }
 
-// For classifiers.
+// Whether a classifier with this head has no pooler.
 bool has_no_pooler(FnetHead head) noexcept { return head == FnetHead::last || head == FnetHead::mean; }
 
 void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
@@ -56,8 +56,9 @@ void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
   if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the width of the pooler");
 }
 
-// (b, n): 1 for the tokens after the first separator of a row up to and including its second; otherwise 0, also if
-// there is no second.
+// The token types (b, n) of rows with two texts. A token has type 1 if it is after the row's first separator, up to and
+// including the second separator. All other tokens have type 0. If a row has no second separator, all its tokens have
+// type 0.
 Tensor types_of(const Tensor& tokens, std::int64_t separator) {
   const std::int64_t b = tokens.size(0), n = tokens.size(1);
   const auto ids = tokens.to_vector<std::int64_t>();
@@ -111,8 +112,8 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
   language_model_->decoder->bias = language_model_->bias;
 }
 
-// Heads other than the task's head are left out, because they are not trained. The head of a classifier without a
-// pooler is its task's.
+// The config leaves out heads that the task doesn't train. It keeps the heads "last" and "mean" for tasks with one
+// output for each row.
 std::string Fnet::config_for(Task task) const {
   FnetConfig config = config_;
   const bool per_row = task_kind(task).outputs == OutputShape::per_row;
@@ -135,7 +136,7 @@ Tensor Fnet::words(const Tensor& x) const {
   return head.decoder ? (*head.decoder)(h) : encoder_.embeddings.word.logits(h, head.bias);
 }
 
-// x (b, n, d_model): the vector that a classifier sees, (b, d_model). It is tanh(dense(x_0)) or, without a pooler,
+// x (b, n, d_model) -> the input of the classifier (b, d_model). It is tanh(dense(x_0)). Without a pooler, it is
 // x_(n-1) or the mean of the sequence.
 Tensor Fnet::pooled(const Tensor& x, const Tensor& tokens) const {
   if (pooler_) return (*pooler_)(x);
@@ -150,7 +151,7 @@ Tensor Fnet::features(const Tensor& tokens) const {
 
 Tensor Fnet::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
 
-// x = encoder(input);  logits = words(x), or classifier(x) for each token, or classifier(pooled(x)).
+// x = encoder(input); the logits are words(x), classifier(x) for each token, or classifier(pooled(x)).
 Tensor Fnet::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("fnet", [&] {
     const Tensor x = encode(input, {}, dropout);  // (b, n, d_model)

@@ -30,7 +30,7 @@ FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name) {
 
 namespace {
 
-constexpr double deviation = 0.02;  // of the embeddings, as in BERT
+constexpr double deviation = 0.02;  // standard deviation of the initial embeddings, as in BERT
 
 double word_deviation(FnetEmbeddingsKind kind, std::int64_t d_model) {
   return kind == FnetEmbeddingsKind::bert ? deviation : 1 / std::sqrt(static_cast<double>(d_model));
@@ -53,7 +53,7 @@ FnetLayer::FnetLayer(std::int64_t d_model, std::int64_t d_ffn, NormPlace norm_pl
       dropout(p),
       grid(patches) {}
 
-// Re(FFT_n(FFT_d(x))) or, for x (b, rows · columns, d), Re(FFT_rows(FFT_columns(FFT_d(x)))).
+// Re(FFT_n(FFT_d(x))). With a grid, x is (b, rows · columns, d), and the result is Re(FFT_rows(FFT_columns(FFT_d(x)))).
 Tensor FnetLayer::mix(const Tensor& x) const {
   if (!grid.defined()) return fourier_mix(x, 1, 2);
   const Tensor picture = reshape(widened(x), {x.size(0), grid.rows, grid.columns, x.size(2)});
@@ -74,7 +74,7 @@ Tensor FnetLayer::operator()(const Tensor& x, const Random* random) const {
   return add(mixed, ffn(output_norm(mixed)));
 }
 
-// Positions and types are not quantized: they are small, and operations read whole ranges of them at once.
+// The tables of positions and types are not quantized, because they are small, and because slice() reads them directly.
 FnetEmbeddings::FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                                const Init& init, double eps, FnetEmbeddingsKind kind)
     : word(vocabulary == 0 ? Embedding()
@@ -99,7 +99,7 @@ Tensor FnetEmbeddings::words(const Tensor& tokens) const {
   return learned ? x : scale(x, std::sqrt(static_cast<double>(x.size(-1))));
 }
 
-// x, plus positions; or projection(norm(x + positions + types)).
+// Returns projection(norm(x + positions + types)) for the kind bert, and x + positions for the other kinds.
 Tensor FnetEmbeddings::around(const Tensor& x, const Tensor& types, Precision precision) const {
   const std::int64_t n = x.size(1);
   if (!learned) {
@@ -135,7 +135,7 @@ Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const 
   return (*this)(ModelInput{tokens, {}}, types, random, precision, recompute);
 }
 
-// The embedding of tokens, or of frames, or of their sum.
+// The embedding of tokens, of frames, or of both added together.
 Tensor FnetEncoder::embed(const ModelInput& input, const Tensor& types, Precision precision) const {
   if (!frames) return embeddings(input.tokens, types, precision);
   const Tensor x = (*frames)(input.frames);

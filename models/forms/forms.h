@@ -1,4 +1,5 @@
-// weft's own checkpoint formats, each in the file of its name. To add one, add a line to the table in forms.cpp.
+// The checkpoint formats that weft provides. Some files define two similar formats. To add a format, add a line to the
+// table in forms.cpp.
 #pragma once
 #include "weft/checkpoint_form.h"
 

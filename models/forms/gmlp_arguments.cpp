@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// An argument for which weft's gMLP supports only these values. Null is the same as a missing argument.
+// An argument for which weft's gMLP supports only certain values. Null counts as a missing argument.
 struct Fixed {
   const char* theirs;
   std::vector<json> values;
@@ -69,8 +69,9 @@ void GmlpArguments::check_sizes(const GmlpConfig& config, std::int64_t vocabular
 
 std::vector<std::string> GmlpArguments::notes(Task task) const {
   if (all_.is_null())
-    return {std::string("there is no config.json: weft assumes that it is ") + (task == Task::causal_lm ? "" : "not ") +
-            "causal, without token shift and without an activation of the gate"};
+    return {std::string("there is no config.json: weft assumes that the model is ") +
+            (task == Task::causal_lm ? "" : "not ") +
+            "causal, and that it has no token shift and no activation of the gate"};
   std::vector<std::string> all;
   double survival = 1;
   read_key(path_, all_, "prob_survival", survival);

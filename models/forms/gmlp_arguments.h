@@ -1,5 +1,5 @@
-// The arguments of a g-mlp-pytorch model, under their names. A state dict doesn't contain them; see
-// read_state_dict_config.
+// The arguments of a g-mlp-pytorch model, under their names there. A state dict doesn't contain them, so they are in a
+// config.json (see read_state_dict_config).
 #pragma once
 #include <string>
 
@@ -11,15 +11,15 @@ namespace weft::detail {
 
 class GmlpArguments {
  public:
-  // Throws an Error that names file and argument for arguments that weft's gMLP doesn't support.
+  // Throws an Error that names the file and the argument if weft's gMLP doesn't support an argument.
   explicit GmlpArguments(const SafetensorsFile& file);
 
-  // The task. If there are arguments, their `causal` decides, whose default is false. Otherwise the options decide; the
-  // default is causal. Throws an Error if arguments and options contradict each other.
+  // Returns the task. If there are arguments, `causal` decides, which is false by default. Otherwise the options
+  // decide, and the default is a causal language model. Throws an Error if arguments and options contradict each other.
   Task task(const LoadOptions& options) const;
-  // Throws an Error if the arguments have other sizes than the tensors.
+  // Throws an Error if the sizes in the arguments differ from those of the tensors.
   void check_sizes(const GmlpConfig& config, std::int64_t vocabulary) const;
-  // What is assumed or ignored.
+  // Notes for the user about assumptions and ignored arguments.
   std::vector<std::string> notes(Task task) const;
 
  private:
@@ -29,7 +29,7 @@ class GmlpArguments {
   nlohmann::json all_;  // null if there are none
 };
 
-// The arguments of a model of weft.
+// The arguments that describe one of weft's models.
 nlohmann::ordered_json gmlp_arguments(const GmlpConfig& config, Task task, std::int64_t vocabulary);
 
 }  // namespace weft::detail

@@ -12,11 +12,11 @@
 namespace weft::detail {
 namespace {
 
-// One of the two formats.
+// Describes one of the two formats.
 struct GmlpForm {
   const char *name, *meaning;
   std::vector<NamePair> names;
-  bool positions;  // embeddings, times √d, get sinusoidal positions added
+  bool positions;  // sinusoidal positions are added to the embeddings times √d
   bool has_heads;  // the gate has the shape (1, n, n), and its bias (1, n)
   std::vector<Task> tasks;
 };
@@ -32,7 +32,7 @@ const GmlpForm labml_gmlp = {"labml-gmlp",
                              {Task::causal_lm}};
 
 const GmlpForm g_mlp_pytorch = {"g-mlp-pytorch",
-                                "lucidrains' gMLP: its state dict as safetensors; causal unless it or --task says",
+                                "lucidrains' gMLP: its state dict; causal unless config.json or --task says otherwise",
                                 {{"embedding.weight", "to_embed.weight"},
                                  {"blocks.*.norm.", "layers.*.fn.norm."},
                                  {"blocks.*.proj1.", "layers.*.fn.fn.fn.proj_in.0."},
@@ -56,7 +56,7 @@ Shape without_first(const Shape& shape) { return Shape(shape.begin() + 1, shape.
 
 double root(std::int64_t d) { return std::sqrt(static_cast<double>(d)); }
 
-// The config that follows from the shapes of the first layer.
+// The config that follows from the shapes of the embedding and the first layer.
 GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
   GmlpConfig config;
   config.positions = form.positions;
@@ -137,11 +137,12 @@ std::vector<std::string> save(const GmlpForm& form, const std::string& folder, c
     tensors.emplace_back(their(form, name), value);
   }
   if (form.positions) tensors.push_back(labml::positions(config.seq_len, config.d_model));
-  nlohmann::ordered_json arguments;  // null: the format has none
+  nlohmann::ordered_json arguments;  // null if the format has none
   if (form.has_heads) arguments = gmlp_arguments(config, model.task(), model.vocabulary());
   std::vector<std::string> notes = save_state_dict(folder, checkpoint, tensors, arguments);
   if (!form.positions)
-    notes.push_back(std::string("make it with causal=") + (model.task() == Task::causal_lm ? "True" : "False"));
+    notes.push_back(std::string("construct the model with causal=") +
+                    (model.task() == Task::causal_lm ? "True" : "False"));
   return notes;
 }
 

@@ -86,7 +86,7 @@ class Reader {
     return std::any_of(all.begin(), all.end(), [&](const std::string& name) { return begins(name, beginning); });
   }
 
-  // Finds the kind by config.json, or else by the tensors.
+  // Determines the kind from config.json, or from the names of the tensors if config.json does not name it.
   void find_kind() {
     if (config_.contains("architectures") && config_.at("architectures").is_array() &&
         !config_.at("architectures").empty()) {
@@ -146,8 +146,8 @@ class Reader {
     classes_ = kind_->head == FnetHead::pooler ? fnet_.d_model : std::ssize(labels_);
   }
 
-  // Checks the number before labels are made, because config.json can claim any number. A number that is too small is
-  // found later, like any other wrong shape.
+  // Checks the number of labels before they are made, because config.json can claim any number. If the number is too
+  // small, load_parameters() finds this later, as for any other wrong shape.
   void check_classes(std::int64_t count) const {
     const std::string weight = std::string(kind_->head_prefix) + "weight";
     if (!file_.contains(weight)) fail("there is no " + weight + " in the file");
@@ -187,7 +187,7 @@ class Reader {
   std::shared_ptr<const Tokenizer> tokenizer() {
     if (auto found = read_tokenizer(folder_, vocabulary_, notes_)) return found;
     nlohmann::ordered_json ids{{"unit", "ids"}, {"size", vocabulary_}};
-    std::int64_t pad = config_.contains("pad_token_id") ? -1 : usual_pad;  // null: none
+    std::int64_t pad = config_.contains("pad_token_id") ? -1 : usual_pad;  // if it is null, there is no padding
     read_key(path_, config_, "pad_token_id", pad);
     if (pad >= 0 && pad < vocabulary_) ids["pad"] = pad;
     notes_.push_back("there is no spiece.model and no tokenizer.json: texts are ids, separated by spaces");
@@ -199,7 +199,7 @@ class Reader {
     for (const char* made : {"embeddings.position_ids", "embeddings.token_type_ids"})
       if (name == made) return {};
     if (begins(name, "encoder.layer.") && name.find(".fourier.self.dft_mat_") != std::string::npos) return {};
-    // An untied decoder reads its own bias; this one exists nevertheless.
+    // An untied decoder reads cls.predictions.decoder.bias, but the file contains cls.predictions.bias, too.
     if (name == "cls.predictions.bias" && !fnet_.tied && has("cls.predictions.decoder.bias")) return {};
     if (name == "cls.predictions.decoder.weight" && fnet_.tied) return {"encoder.embeddings.word.weight"};
     const std::string head = kind_->head_prefix;

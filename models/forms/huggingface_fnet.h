@@ -1,4 +1,4 @@
-// Shared by reading and writing Hugging Face's FNet: https://github.com/huggingface/transformers, models/fnet.
+// Used for reading and writing Hugging Face's FNet (https://github.com/huggingface/transformers, models/fnet).
 #pragma once
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct FnetKind {
   const char* architecture;  // in config.json
   Task task;
   FnetHead head;
-  const char* head_prefix;  // of the tensors that identify it; for a classifier those of its head
+  const char* head_prefix;  // of the tensors that identify the class; for a classifier the tensors of its head
 };
 inline constexpr FnetKind kinds[] = {
     {"FNetForPreTraining", Task::masked_lm, FnetHead::next_sentence, "cls.seq_relationship."},
@@ -25,9 +25,10 @@ inline constexpr FnetKind kinds[] = {
     {"FNetModel", Task::classifier, FnetHead::pooler, ""},
 };
 
-inline const char* const base_prefix = "fnet.";  // of all tensors except heads, unless the model is only the base
+// Precedes the names of all tensors except those of heads. It is missing if the model is only the base.
+inline const char* const base_prefix = "fnet.";
 
-// Names without base_prefix. A classifier's head has the kind's head_prefix.
+// The names without base_prefix. The names of a classifier's head begin with head_prefix instead.
 inline const std::vector<NamePair> names = {
     {"encoder.embeddings.word.", "embeddings.word_embeddings."},
     {"encoder.embeddings.position.", "embeddings.position_embeddings."},
@@ -47,16 +48,16 @@ inline const std::vector<NamePair> names = {
     {"next_sentence.", "cls.seq_relationship."},
 };
 
-// Names of the two classes of the next sentence, in order.
+// The names of the two classes of next-sentence prediction, in order.
 inline const std::vector<std::string> next_sentence_labels = {"follows", "random"};
 
-// The files in a folder.
+// The files of the format.
 inline const char* const config_name = "config.json";
 inline const char* const model_name = "model.safetensors";
 inline std::string config_in(const std::string& folder) { return folder + "/" + config_name; }
 inline std::string model_in(const std::string& folder) { return folder + "/" + model_name; }
 
-// The writing half. Both halves are functions of the format; see weft/checkpoint_form.h.
+// The function that writes the format, see weft/checkpoint_form.h.
 std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& checkpoint);
 
 }  // namespace weft::detail::huggingface

@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, Tensor>> tensors_of(const Fnet& model, const 
     tensors.emplace_back("cls.predictions.decoder.bias", value_of(model, "head.bias"));
   if (kind.task == Task::masked_lm && fnet_head_from_name(config.head) == FnetHead::task) {
     notes.push_back(
-        "the model has no pooler, which their masked language model has and doesn't use: zeros were written");
+        "transformers' masked language model has a pooler that it doesn't use; this model has none: weft wrote zeros");
     const std::string pooler = std::string(base_prefix) + "pooler.dense.";
     tensors.emplace_back(pooler + "weight", Tensor::zeros({config.d_model, config.d_model}));
     tensors.emplace_back(pooler + "bias", Tensor::zeros({config.d_model}));
@@ -134,7 +134,7 @@ std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& 
 } catch (const std::filesystem::filesystem_error& error) {
   throw Error("[checkpoint] can't write \"" + folder + "\": " + error.code().message());
 } catch (const nlohmann::json::exception&) {
-  refuse("labels or tokenizer settings that aren't UTF-8");
+  refuse("labels or tokenizer settings are not UTF-8");
 }
 
 }  // namespace weft::detail::huggingface

@@ -14,7 +14,8 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Piece = SentencePieceModel::Piece;
 
-// FNet's tokenizers have 32,000 pieces in 0.8 MB, or 2 MB as JSON. The largest others have 256,000 pieces in 4.5 MB.
+// The maximum size of a tokenizer's file. FNet's tokenizers have 32,000 pieces in 0.8 MB, or 2 MB as JSON. The largest
+// tokenizers of other models have 256,000 pieces in 4.5 MB.
 constexpr std::uint64_t most_of_tokenizer = std::uint64_t{8} << 20;
 
 const char* const space_mark = "\u2581";
@@ -23,8 +24,8 @@ const char* const tokens[] = {"unk_token", "sep_token", "pad_token", "cls_token"
 // The steps that a text goes through (see sentencepiece/fnet_tokenizer.cpp).
 struct Steps {
   std::string pipeline;
-  // For "pieces". True: spaces are not changed (transformers 5.23). False: SentencePiece's rules for spaces are
-  // explicit steps (5.24).
+  // Only for the pipeline "pieces". If true, spaces are not changed (transformers 5.23). If false, SentencePiece's
+  // rules for spaces are explicit steps (5.24).
   bool spaces = false;
   bool keep_accents = true, lower_case = false;
   std::string characters;
@@ -32,8 +33,8 @@ struct Steps {
   bool has_frame() const { return pipeline != "pieces"; }
 };
 
-// The normalizer that AlbertConverter in transformers' convert_slow_tokenizer.py, AlbertTokenizer, or SpmConverter
-// makes.
+// The normalizer that transformers makes, depending on the pipeline: AlbertConverter or SpmConverter in
+// convert_slow_tokenizer.py, or AlbertTokenizer.
 ordered_json normalizer_of(const Steps& o) {
   const auto replace = [](const char* kind, const char* what, const char* by) {
     return ordered_json{{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};
@@ -76,7 +77,8 @@ ordered_json decoder_of(const Steps& o) {
   return {{"type", "Sequence"}, {"decoders", steps}};
 }
 
-// [CLS] A [SEP], or [CLS] A [SEP] B [SEP], the last two of type 1. Without a frame only A, or A and B.
+// The template for one text is [CLS] A [SEP]. The template for a pair is [CLS] A [SEP] B [SEP], where the last two have
+// type 1. Without a frame, the templates are A, and A B.
 ordered_json frame_of(const Steps& o, const std::string& cls, const std::string& sep, bool pair) {
   ordered_json frame = ordered_json::array();
   const auto add = [&](const char* kind, const std::string& id, int type) {
@@ -98,7 +100,8 @@ bool is_metaspace(const json& step) {
   return always && step.value("split", true);
 }
 
-// AlbertConverter subtracts 100 from the scores of these pieces, so that no text has them.
+// AlbertConverter subtracts 100 from the scores of pieces that end with a digit and a comma, so that no text contains
+// them.
 constexpr float left_out = 100;
 bool is_number_with_comma(const std::string& name) {
   return name.size() > 1 && name.back() == ',' && name[name.size() - 2] >= '0' && name[name.size() - 2] <= '9';
@@ -119,8 +122,8 @@ class Reader {
         frame.value("pair", json()) != json(frame_of(steps_, cls, sep, true)))
       refuse("post_processor", steps_.has_frame() ? cls + " A " + sep + " B " + sep : "A B");
     if (!steps_.has_frame())
-      notes_.push_back("tokenizer.json puts nothing around rows; weft does, " + cls + " and " + sep +
-                       ", as FNet was trained");
+      notes_.push_back("tokenizer.json adds no special symbols to rows; weft adds " + cls + " and " + sep +
+                       ", as in FNet's training");
     read_pieces();
     read_added();
     return made_;
@@ -162,7 +165,7 @@ class Reader {
     to_["pipeline"] = steps_.pipeline;
   }
 
-  // Fields that older versions leave out have the same values by default.
+  // If fields are missing, as in files of older versions, is_metaspace() uses their defaults.
   void read_pre_tokenizer() const {
     const json& given = part("pre_tokenizer");
     if (steps_.pipeline == "albert" ? !is_metaspace(given) : given != json(pre_tokenizer_of(steps_)))
@@ -185,12 +188,12 @@ class Reader {
     }
     read_key(path_, model, "unk_id", made_.unknown_id);
     if (made_.unknown_id < 0 || made_.unknown_id >= std::ssize(made_.pieces))
-      throw Error("\"" + path_ + "\": expected an unk_id of the " + std::to_string(made_.pieces.size()) +
-                  " pieces, got " + std::to_string(made_.unknown_id));
+      throw Error("\"" + path_ + "\": expected an unk_id from 0 to " + std::to_string(std::ssize(made_.pieces) - 1) +
+                  ", got " + std::to_string(made_.unknown_id));
     made_.pieces[static_cast<std::size_t>(made_.unknown_id)].kind = SentencePieceModel::unknown;
   }
 
-  // Reads names that are found literally in texts.
+  // Reads the pieces whose names are found literally in texts.
   void read_added() {
     const json& added = part("added_tokens");
     if (added.is_null()) return;
@@ -307,15 +310,15 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& folder, std::
 void write_tokenizer(FileSet& files, const Tokenizer& tokenizer, std::int64_t length, std::vector<std::string>& notes) {
   ordered_json settings = ordered_json::parse(tokenizer.to_json());
   if (settings.at("unit") != "fnet") {
-    notes.push_back(std::string("the tokenizer, ") + tokenizer.kind() +
-                    ", has no place in this format: give the model ids");
+    notes.push_back(std::string("this format can't store the tokenizer (") + tokenizer.kind() +
+                    "): pass token ids to the model");
     return;
   }
   const std::string bytes = from_base64(settings.at("model").get<std::string>());
   const SpecialIds special = tokenizer.special();
   const SentencePieceModel model = parse_sentencepiece(bytes);
-  // spiece.model is only written for albert. For other pipelines tokenizer.json contains more than the SentencePiece
-  // model, but programs would prefer the latter.
+  // spiece.model is written only for the pipeline albert. For other pipelines, tokenizer.json contains steps that
+  // spiece.model doesn't. If both existed, programs would read spiece.model.
   if (settings.at("pipeline") == "albert") files.write(pieces_name, bytes);
   if (model.type == SentencePieceModel::unigram && special.cls && special.sep)
     files.write(tokenizer_name, tokenizer_json(model, special, settings).dump() + "\n");

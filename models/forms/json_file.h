@@ -1,4 +1,4 @@
-// JSON files of other programs.
+// Reads JSON files of other programs.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -21,7 +21,8 @@ inline nlohmann::json read_json_object(const std::string& path, std::uint64_t mo
   }
 }
 
-// If the key is missing or null, the field keeps its value. Throws an Error that names file and key for another type.
+// Sets the field to the value of the key. If the key is missing or null, the field keeps its value. Throws an Error
+// that names the file and the key if the value has another type.
 template <class T>
 void read_key(const std::string& path, const nlohmann::json& object, const char* key, T& field) {
   if (!object.contains(key) || object.at(key).is_null()) return;

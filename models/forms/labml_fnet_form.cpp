@@ -19,7 +19,7 @@ const std::vector<NamePair> names = {{"encoder.embeddings.word.weight", "src_emb
                                      {"encoder.norm.", "encoder.norm."},
                                      {"classifier.", "generator."}};
 
-// Settings of experiment.py and defaults of PyTorch's LayerNorm, which the tensors don't show.
+// The settings that the tensors don't show. They are those of experiment.py and the defaults of PyTorch's LayerNorm.
 FnetConfig usual_config() {
   FnetConfig config;
   config.norm = "pre";

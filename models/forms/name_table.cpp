@@ -5,7 +5,7 @@
 namespace weft::detail {
 namespace {
 
-// The number at "*" in a name that matches the pattern, and the part after the pattern's last point.
+// The number at "*" in a name that matches the pattern, and the rest of the name after the pattern.
 struct Fit {
   std::string number, rest;
 };

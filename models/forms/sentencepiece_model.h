@@ -17,10 +17,10 @@ struct SentencePieceModel {
 
   std::vector<Piece> pieces;
   std::int64_t type = unigram, unknown_id = 0;
-  // True: spaces are not changed. False: one is put before the text, several become one, and those at its ends are
-  // dropped.
+  // If true, spaces are not changed. If false, a space is put before the text, several spaces become one, and spaces at
+  // the beginning and end of the text are dropped.
   bool spaces = false;
-  std::string characters;  // precompiled_charsmap: the replacements of characters; empty: none
+  std::string characters;  // precompiled_charsmap, the replacements of characters; empty if there are none
 };
 
 // Throws an Error unless the bytes are a protocol buffer with at least one piece. Fields that SentencePieceModel

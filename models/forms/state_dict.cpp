@@ -88,15 +88,15 @@ std::vector<std::string> save_state_dict(const std::string& folder, const Checkp
                                          const nlohmann::ordered_json& config) try {
   const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, Places::together);
-  // If files take their places in turn, a model must never stand beside another model's config.json, or without its
-  // own.
+  // If the files are replaced one after the other, model.safetensors must never exist beside the config.json of another
+  // model, or without its own config.json.
   if (!config.is_null() || std::filesystem::exists(folder + "/config.json")) files.remove("model.safetensors");
   files.remove("config.json");
   if (!config.is_null()) files.write("config.json", config.dump(2) + "\n");
   files.write("model.safetensors", tensors, {{"format", "pt"}});
   files.commit();
-  std::vector<std::string> notes = {std::string("the tokenizer, ") + checkpoint.tokenizer->kind() +
-                                    ", has no place in this format: give the model ids"};
+  std::vector<std::string> notes = {std::string("this format can't store the tokenizer (") +
+                                    checkpoint.tokenizer->kind() + "): pass token ids to the model"};
   const std::vector<std::string>& labels = checkpoint.info.labels;
   if (!labels.empty()) notes.push_back("this format can't store the labels; in order they are " + join(labels));
   note_padding(checkpoint, notes);

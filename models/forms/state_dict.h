@@ -1,4 +1,5 @@
-// Formats that are a PyTorch state dict in a safetensors file, without metadata: sizes follow from shapes.
+// Used for formats that consist of a PyTorch state dict in a safetensors file. The file has no metadata, so sizes are
+// derived from the shapes of tensors.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,20 +15,20 @@
 
 namespace weft::detail {
 
-// The file itself, or the model.safetensors in the folder.
+// Returns the path if it is a file, or the path of model.safetensors in it if it is a folder.
 std::string state_dict_in(const std::string& path);
 
-// The number of distinct numbers at "*" in names that match the pattern.
+// Counts the distinct numbers at "*" in the names that match the pattern.
 std::int64_t count_layers(const SafetensorsFile& file, const std::string& pattern);
 
 // The tensor's size along the axis. Throws an Error that names the file if there is no such tensor or axis.
 std::int64_t size_in(const SafetensorsFile& file, const std::string& tensor, std::size_t axis);
 
-// Makes a model for the spec with the file's values, and a tokenizer of ids.
+// Makes a model according to the spec, with the values in the file, and a tokenizer of the kind "ids".
 Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form, const ModelSpec& spec,
                            const std::function<TensorRole(const std::string&)>& rename, Purpose purpose);
 
-// A model's arguments, which don't follow from shapes.
+// The arguments of a model that can't be derived from shapes.
 struct StateDictConfig {
   nlohmann::json arguments;  // null if there are none
   std::string path;          // of the config.json beside the file
@@ -36,18 +37,18 @@ struct StateDictConfig {
 // Throws an Error that names the file if config.json exists but isn't a JSON object.
 StateDictConfig read_state_dict_config(const SafetensorsFile& file);
 
-// Throws an Error for a property that the format can't hold. Call it before anything is written.
+// Throws an Error for a property that the format can't store. Call it before anything is written.
 [[noreturn]] void refuse_to_write(const std::string& form, const std::string& what);
 
 // Throws an Error unless the model has the architecture and one of the tasks, and isn't quantized.
 void check_writable(const std::string& form, const Model& model, const std::string& arch,
                     const std::vector<Task>& tasks);
 
-// Adds a note if rows were padded, because no format can hold this.
+// Adds a note if rows were padded, because no format of other programs can store this.
 void note_padding(const Checkpoint& checkpoint, std::vector<std::string>& notes);
 
-// Writes model.safetensors and, unless it is null, config.json into the folder; those of another model are removed.
-// Returns notes on what the format can't hold.
+// Writes model.safetensors into the folder, and config.json unless `config` is null. Removes the files of a previous
+// model. Returns notes about everything that the format can't store.
 std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
                                          const std::vector<std::pair<std::string, Tensor>>& tensors,
                                          const nlohmann::ordered_json& config = nullptr);

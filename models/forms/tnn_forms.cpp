@@ -77,7 +77,7 @@ const TnnForm fairseq = {
 
 const TnnForm tnn_pytorch = {
     "tnn-pytorch",
-    "TnnLayers as layers.*, the rest by weft's names; causal unless it or --task says",
+    "TnnLayers as layers.*, other names as in weft; causal unless config.json or --task says otherwise",
     "layers.*.",
     {},
     {Task::causal_lm, Task::masked_lm, Task::classifier},
@@ -91,7 +91,7 @@ bool ends(const std::string& name, const std::string& ending) {
   return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
 }
 
-// A ratio with floor(ratio · d_model) = d1: the smallest, or almost.
+// Returns the smallest ratio with floor(ratio · d_model) = d1, or one that is at most a few rounding errors larger.
 double ratio_of(std::int64_t d1, std::int64_t d_model) {
   const auto whole = static_cast<double>(d1), d = static_cast<double>(d_model);
   double ratio = whole / d;
@@ -120,8 +120,8 @@ class TnnReader {
     Checkpoint made = load_state_dict(file_, form_.name, spec, rename, options.purpose);
     if (form_.is_fairseq) made.info.length = argument("tokens_per_sample", std::int64_t{0});
     if (!args_.is_object())
-      made.info.notes.emplace_back("there is no config.json: activations, and what else shapes don't say, are as " +
-                                   std::string(form_.name) + " has them by default");
+      made.info.notes.emplace_back("there is no config.json: weft uses the defaults of " + std::string(form_.name) +
+                                   " for the activations and for everything else that shapes don't show");
     return made;
   }
 
@@ -154,7 +154,8 @@ class TnnReader {
     if (form_.is_fairseq) check_last_norm();
   }
 
-  // fairseq's own upgrade of a checkpoint depends on the version.
+  // fairseq changes a checkpoint when it loads it, depending on the version. For versions up to 2 it drops the last
+  // norm.
   void check_last_norm() const {
     if (!has("norm.weight"))
       fail("there is no " + their(form_, "norm.weight") +
@@ -163,7 +164,7 @@ class TnnReader {
     if (!file_.contains(version_name)) return;
     const auto version = raw::convert(file_.load(version_name), DType::f64).to_vector<double>();
     if (!version.empty() && version[0] <= 2)
-      fail(std::string(version_name) + " is one of those for which fairseq leaves out the norm before the head");
+      fail(std::string(version_name) + " has a value for which fairseq leaves out the norm before the head");
   }
 
   Task task_of(const LoadOptions& options) const {
@@ -188,7 +189,7 @@ class TnnReader {
     config_.bias = has(mixer + "v_proj.bias");
     for (const std::string& other : {mixer + "toep.rpe.pos_proj", std::string("layers.0.feature_mixer.l1")})
       if (has(other + ".bias") != config_.bias)
-        fail("some of its linear layers have a bias and some have none; in weft's TNN all have one, or none has");
+        fail("some of its linear layers have a bias and some have none; in weft's TNN either all or none have one");
     config_.norm_type = norm_type_of("layers.0.token_norm");
     if (norm_type_of(mixer + "toep.rpe.out.0") != config_.norm_type)
       fail("its layers and their relative position encoders have norms of two kinds; weft's TNN supports only one");
@@ -211,7 +212,7 @@ class TnnReader {
     return x.dtype() == y.dtype() && x.shape() == y.shape() && same_bits(x, y);
   }
 
-  // gamma (h, 1, dim) is the constant decay, or, with use_multi_decay, a parameter.
+  // Without use_multi_decay, gamma (h, 1, dim) is the constant decay. With use_multi_decay it is a parameter.
   void read_decay() {
     std::vector<std::string> gammas;
     for (const std::string& name : file_.names())
@@ -229,8 +230,8 @@ class TnnReader {
         if (!gamma) gamma = value;
         if (value != *gamma)
           fail(name +
-               " isn't constant: if it is learned, say so in a config.json beside the file: \"use_multi_decay\": " +
-               "true, and the \"gamma\" that it was made with");
+               " isn't constant: if it is learned, put \"use_multi_decay\": true and the \"gamma\" of the model's " +
+               "arguments into a config.json beside the file");
       }
     config_.gamma = gamma.value_or(config_.gamma);
   }

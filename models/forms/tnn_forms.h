@@ -1,7 +1,7 @@
-// Shared by reading and writing TNNs of OpenNLPLab's fairseq (github.com/OpenNLPLab/fairseq-evo,
-// models/lm_tnn/tnn_v2_lm.py) and of the authors' tnn-pytorch (github.com/Doraemonzzz/tnn-pytorch), as state dicts. A
-// config.json holds what doesn't follow from shapes, under the names of their arguments. Missing arguments have their
-// defaults, which are those of TnnConfig.
+// Used for reading and writing TNNs as state dicts of OpenNLPLab's fairseq (github.com/OpenNLPLab/fairseq-evo,
+// models/lm_tnn/tnn_v2_lm.py) and of the authors' tnn-pytorch (github.com/Doraemonzzz/tnn-pytorch). A config.json
+// contains the settings that can't be derived from shapes, under the names of these programs' arguments. A missing
+// argument has its default value, which is the same as in TnnConfig.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,13 +14,13 @@
 
 namespace weft::detail::tnn_forms {
 
-// One of their arguments and the corresponding field of TnnConfig.
+// An argument of the other program and the corresponding field of TnnConfig.
 struct Argument {
   const char *theirs, *ours;
-  bool of_tensors = false;  // it follows from the tensors: another value is an Error
+  bool of_tensors = false;  // the tensors determine the value, and a different value is an Error
 };
 
-// A feature that weft's TNN doesn't support, recognized by a part of a tensor's name, or by its end.
+// A feature that weft's TNN doesn't support. It is recognized by a part of a tensor's name, or by the end of the name.
 struct Feature {
   const char* part;
   bool at_end;
@@ -36,7 +36,7 @@ struct Refused {
 
 struct TnnForm {
   const char *name, *meaning;
-  const char* layers;  // pattern of the names of a layer's tensors
+  const char* layers;  // the pattern that the names of a layer's tensors match
   std::vector<NamePair> names;
   std::vector<Task> tasks;
   std::vector<Argument> arguments;
@@ -55,8 +55,8 @@ inline std::string our(const TnnForm& form, const std::string& theirs) {
   return our_name(form.names, theirs).value_or(theirs);
 }
 
-// Their names of activations; if there are several, the first is written. For any other name they use the identity, but
-// weft reports an error.
+// The other programs' names of activations. If an activation has several names, the first one is written. For an
+// unknown name these programs use the identity, but weft throws an Error.
 inline constexpr ActivationName activations[] = {
     {Activation::none, "none"},          {Activation::none, "None"},
     {Activation::none, "identity"},      {Activation::gelu, "gelu"},
@@ -70,7 +70,7 @@ inline std::optional<Activation> activation_in(const std::string& theirs) {
     if (theirs == known.name) return known.value;
   return std::nullopt;
 }
-// Null if they have no such activation.
+// Returns null if the other programs have no such activation.
 inline const char* activation_there(Activation ours) {
   for (const ActivationName& known : activations)
     if (ours == known.value) return known.name;
@@ -79,7 +79,7 @@ inline const char* activation_there(Activation ours) {
 
 inline bool is_activation(const std::string& field) { return field.find("act") != std::string::npos; }
 
-// The format's function for writing, see weft/checkpoint_form.h.
+// The function that writes the format, see weft/checkpoint_form.h.
 std::vector<std::string> save(const TnnForm& form, const std::string& folder, const Checkpoint& checkpoint);
 
 }  // namespace weft::detail::tnn_forms

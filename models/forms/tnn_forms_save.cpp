@@ -77,11 +77,11 @@ std::vector<std::string> save(const TnnForm& form, const std::string& folder, co
                          Tensor::full({config.heads, 1, channels(config) / config.heads}, config.gamma));
   if (form.is_fairseq) tensors.emplace_back(version_name, Tensor::full({1}, 3));
   ordered_json arguments = arguments_of(form, config, model.task());
-  arguments.erase("tokens_per_sample");  // the config's value may be only a default
+  arguments.erase("tokens_per_sample");  // the value in the config may be only a default
   if (form.is_fairseq && checkpoint.info.length > 0) arguments["tokens_per_sample"] = checkpoint.info.length;
   auto notes = save_state_dict(folder, checkpoint, tensors, arguments);
   if (config.use_decay && static_cast<float>(config.gamma) != config.gamma)
-    notes.push_back("gamma, " + nlohmann::json(config.gamma).dump() + ", is a tensor of f32 there: " +
+    notes.push_back("this format stores gamma in f32: " + nlohmann::json(config.gamma).dump() + " becomes " +
                     nlohmann::json(static_cast<double>(static_cast<float>(config.gamma))).dump());
   return notes;
 }

@@ -21,7 +21,7 @@ std::vector<std::string> save(const std::string& path, const Checkpoint& checkpo
 }  // namespace
 
 CheckpointForm weft_form() {
-  return {"weft", "weft's own, as weft train writes it", holds,
+  return {"weft", "weft's own format, which weft train writes", holds,
           [](const std::string& path, const LoadOptions& options) { return load_checkpoint(path, options); }, save};
 }
 

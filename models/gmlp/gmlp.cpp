@@ -1,4 +1,4 @@
-// gMLP language model and classifier (arXiv 2105.08050): embedding, blocks, norm, head.
+// gMLP models (arXiv 2105.08050): embedding, blocks, norm and head.
 #include "weft/gmlp.h"
 
 #include <cmath>
@@ -42,7 +42,7 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
   if (!config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1));
 }
 
-// x (n, b, d_model) + P[position], of which the first is `first`.
+// x (n, b, d_model) + P[position], where the first token has the position `first`.
 Tensor Gmlp::placed(const Tensor& x, std::int64_t first) const {
   if (!config_.positions) return in_precision(x, precision());
   const std::int64_t n = x.size(0);
@@ -50,12 +50,14 @@ Tensor Gmlp::placed(const Tensor& x, std::int64_t first) const {
   return in_precision(add(x, places), precision());
 }
 
-// tokens (n, b), the first at position `first`: x (n, b, d_model) = √d_model · E[token] + P[position].
+// tokens (n, b) -> x (n, b, d_model) = √d_model · E[token] + P[position], where the first token has the position
+// `first`.
 Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
   return placed(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), first);
 }
 
-// The same with frames instead of tokens, or beside them: x = √d_model · E[token] + W frame + b + P[position].
+// The same with frames: x = √d_model · E[token] + W frame + b + P[position]. The first term is missing if there are no
+// tokens.
 Tensor Gmlp::embed(const ModelInput& input) const {
   if (!frames_) return embed(transpose(input.tokens, 0, 1), 0);
   Tensor x = transpose((*frames_)(input.frames), 0, 1);
@@ -85,7 +87,7 @@ Tensor Gmlp::features(const Tensor& tokens) const {
 
 Tensor Gmlp::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
 
-// x = encode(input);  logits = head(x), or head of x's mean over the sequence.
+// x = encode(input); logits = head(x), or head(mean of x over the sequence).
 Tensor Gmlp::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("gmlp", [&] {
     check_input("gmlp", input, input_, vocabulary_, config_.seq_len);

@@ -1,4 +1,4 @@
-// The texts of a gMLP language model: token by token, or in whole windows.
+// The token stream of a gMLP language model. It reads texts token by token, or in whole windows.
 #include <algorithm>
 
 #include "base/token_stream.h"
@@ -16,7 +16,8 @@ struct GmlpText {
 
 }  // namespace
 
-// A full window slides by half: its newer half is read again from position 0. All texts have the same length.
+// When a window is full, its newer half becomes the new window and is read again from position 0. All texts have the
+// same length.
 class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
  public:
   explicit Stream(const Gmlp& model)
@@ -28,7 +29,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
   }
 
  private:
-  // The length of the window after n more tokens, one by one.
+  // The length of the window after n more tokens that are appended one by one.
   std::int64_t length_after(std::int64_t n) const {
     std::int64_t length = length_;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -38,7 +39,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     return length;
   }
 
-  // The forward pass for one token of each text, tokens (b, 1): (b, vocabulary).
+  // The forward pass for one token of each text: tokens (b, 1) -> logits (b, vocabulary).
   Tensor step(const Tensor& tokens) {
     std::vector<Tensor> logits;
     for (std::int64_t first = 0; first < texts(); first += texts_at_once) {
@@ -59,7 +60,8 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     return all;
   }
 
-  // z1, v (1, b, d) for token i of the texts from `first` on: z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1, b, d).
+  // The gate for token i of the b texts from `first` on: z1, v (1, b, d) -> z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1,
+  // b, d).
   Tensor gate_last(const Tensor& z1, const Tensor& v, std::size_t block, std::int64_t first) {
     std::vector<Tensor> pasts;
     pasts.reserve(static_cast<std::size_t>(v.size(1)));
@@ -72,7 +74,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     return spatial_gate_last(z1, pasts, unit.weight, unit.bias);
   }
 
-  // Forward passes over the new window of each text, `length` tokens.
+  // Performs a forward pass over the new window of each text, which has `length` tokens.
   Tensor read_again(const Tensor& tokens, std::int64_t length) {
     std::vector<GmlpText> texts = texts_;
     std::vector<Tensor> logits;
@@ -91,7 +93,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     return all;
   }
 
-  // The forward pass over a text's window, which also sets its past: (1, vocabulary).
+  // The forward pass over a text's window, which also sets the text's `past`. Returns the logits (1, vocabulary).
   Tensor read(GmlpText& text) const {
     const std::int64_t n = std::ssize(text.window);
     Tensor x = model_.embed(Tensor::from(text.window, {n, 1}), 0);  // (n, 1, d_model)

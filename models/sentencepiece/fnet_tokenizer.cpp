@@ -1,9 +1,10 @@
-// Equivalent to transformers' FNetTokenizer. Special symbols are found in the text by their names. The text between
-// them goes through one of three pipelines. Versions of transformers write different ones into tokenizer.json:
+// A tokenizer that is equivalent to transformers' FNetTokenizer. It finds special symbols in the text by their names.
+// The text between them goes through one of three pipelines, because versions of transformers write different pipelines
+// into tokenizer.json:
 // - "albert" (AlbertConverter, which reads spiece.model): the text is simplified (quotation marks, accents, case) and
 //   split into words, which SentencePiece splits into pieces. A space after the last word is a separate piece.
-// - "words" (the class of transformers 5): the same, but spaces only separate words.
-// - "pieces" (spiece.model as converted by transformers 5): SentencePiece splits the unchanged text.
+// - "words" (the class AlbertTokenizer of transformers 5): the same, but spaces only separate words.
+// - "pieces" (transformers 5 with spiece.model, which it converts): SentencePiece splits the unchanged text.
 #include "sentencepiece/fnet_tokenizer.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ struct FnetSettings {
   bool keep_accents = false, do_lower_case = false;
   std::string unknown = "<unk>", sep = "[SEP]", pad = "<pad>", cls = "[CLS]", mask = "[MASK]";
   std::string pipeline = "albert";
-  std::int64_t size = 0;  // ids that the model knows, which may be more than there are pieces; 0: the same number
+  std::int64_t size = 0;  // number of ids that the model knows; 0 means the number of pieces
 
   // Calls visit(key, field) for each field.
   template <class Self, class Visit>
@@ -53,7 +54,7 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
   text = replaced.append(text, from);
 }
 
-// How a SentencePiece model treats a character: spaces separate words, and some characters are dropped.
+// How a SentencePiece model treats a character: as itself, as a space that separates words, or as nothing.
 enum class Meaning { itself, space, nothing };
 
 class FnetTokenizer : public Tokenizer {
@@ -89,7 +90,7 @@ class FnetTokenizer : public Tokenizer {
     }
   }
 
-  // Before the last run of spaces that follows another character.
+  // The text can be split before its last run of spaces if another character precedes the run.
   std::size_t cut(std::string_view text) const override {
     for (std::size_t at = by_words_ ? text.size() : 0; at-- > 1;)
       if (is_space(text[at]) && meaning(text[at - 1]) == Meaning::itself) return at;
@@ -157,7 +158,7 @@ class FnetTokenizer : public Tokenizer {
     if (std::ssize(kept) < pieces_.size()) pieces_.keep_only(kept);
   }
 
-  // Finds a character that is a piece. Other characters are tested beside it.
+  // Finds a character that is a piece. probe() puts other characters between two of these.
   void find_probe() {
     for (const char c : std::string("aetoins0123456789bcdfghjklmpqruvwxyz"))
       if (probe_.empty() && !processor().IsUnknown(processor().PieceToId(std::string(1, c)))) probe_ = c;
@@ -186,7 +187,8 @@ class FnetTokenizer : public Tokenizer {
     return false;
   }
 
-  // [MASK] in transformers; here also [SEP], because it may separate two texts inside one.
+  // Whether spaces before this symbol are dropped. transformers does this for [MASK]. weft also does it for [SEP],
+  // because a text may contain [SEP] as a separator of two texts.
   bool takes_spaces_before(std::int64_t id) const { return albert_ && (id == special_.mask || id == special_.sep); }
 
   std::string simplified(std::string_view part) const {
@@ -217,7 +219,7 @@ class FnetTokenizer : public Tokenizer {
     while (!text.empty()) {
       const std::string_view part = whole_characters(text, longest);
       std::vector<int> found;
-      check_status(processor().Encode(part, &found), "it can't encode");
+      check_status(processor().Encode(part, &found), "SentencePiece can't encode the text");
       ids.insert(ids.end(), found.begin(), found.end());
       text.remove_prefix(part.size());
     }
@@ -230,7 +232,7 @@ class FnetTokenizer : public Tokenizer {
   bool albert_ = true;
   bool by_words_ = false;  // spaces occur only at the beginning of pieces, so each word is encoded separately
   std::string probe_;
-  std::vector<std::int64_t> beside_, apart_;  // the pieces of two probes, and of two with a space between
+  std::vector<std::int64_t> beside_, apart_;  // pieces of two probes without and with a space between them
   std::array<Meaning, 127> ascii_{};
 };
 

@@ -1,11 +1,12 @@
-// Checks the parts of a SentencePiece model file that SentencePiece does not check itself.
+// Checks the parts of a SentencePiece model file that SentencePiece itself does not check.
 //
-// Normalizer::EncodePrecompiledCharsMap in SentencePiece's normalizer.cc writes precompiled_charsmap: a u32, the size
-// of a trie in bytes; the trie; and normalized strings, each ended by a zero. The trie is a double array of darts-clone
-// (class DoubleArrayUnit in https://github.com/s-yata/darts-clone/blob/master/include/darts.h): u32 units in blocks of
-// 256. A unit at `place` has the label that leads to it, and a base = place ^ offset. Its child for byte c is at base ^
-// c, if the label there is c. If the unit has a leaf, the leaf is the unit at its base, and holds the offset of the
-// key's string. SentencePiece looks up a text's bytes without checking the array's size.
+// Normalizer::EncodePrecompiledCharsMap in SentencePiece's normalizer.cc writes precompiled_charsmap. It consists of
+// the size of a trie in bytes (u32), the trie, and normalized strings, each terminated by a zero. The trie is a double
+// array of darts-clone (class DoubleArrayUnit in https://github.com/s-yata/darts-clone/blob/master/include/darts.h),
+// which consists of u32 units in blocks of 256. A unit at `place` contains the label that leads to it, and a base =
+// place ^ offset. Its child for byte c is at base ^ c, if the label there is c. If the unit has a leaf, the leaf is the
+// unit at its base, and contains the offset of the key's string. SentencePiece looks up the bytes of a text without
+// checking the size of the array.
 #include "sentencepiece/model_check.h"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ namespace weft::detail {
 namespace {
 
 constexpr std::uint32_t block = 256;
-// That begin one text: Normalizer::kMaxTrieResultsSize, the size of its array on the stack.
+// The maximum number of keys that are prefixes of one text. This is Normalizer::kMaxTrieResultsSize, the size of an
+// array on SentencePiece's stack.
 constexpr int most_keys = 32;
 
 [[noreturn]] void fail(const std::string& expected, const std::string& got) {
@@ -41,15 +43,16 @@ class Trie {
  public:
   explicit Trie(std::string_view bytes) : bytes_(bytes), size_(static_cast<std::uint32_t>(bytes.size() / 4)) {}
 
-  // Visits every unit that a text can reach, again whenever more keys were found on the way. Loops without a key
-  // therefore end.
+  // Visits every unit that a text can reach. A unit is visited again only if the path to it has more keys than all
+  // earlier paths. Loops without a key therefore end.
   void check(std::string_view strings) const {
     const Children children(*this);
     std::vector<int> found(size_, -1);  // the maximum number of keys on a path to units with this base
     std::vector<std::uint32_t> open;
     const auto reach = [&](std::uint32_t place, int keys) {
       const std::uint32_t unit = unit_at(place), base = place ^ offset(unit);
-      if (base >= size_) fail("units of a trie of " + std::to_string(size_), "a path to unit " + std::to_string(base));
+      if (base >= size_)
+        fail("only paths to units below " + std::to_string(size_), "a path to unit " + std::to_string(base));
       if (has_leaf(unit)) {
         check_value(unit_at(base) & 0x7fffffff, strings);
         ++keys;
@@ -72,7 +75,7 @@ class Trie {
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  // Lists of the units that have the same base, which is in their block.
+  // Linked lists of the units that are children of the same base. A base is in the same block as its children.
   struct Children {
     explicit Children(const Trie& trie) : first(trie.size_, none), next(trie.size_, none) {
       for (std::uint32_t place = 0; place < trie.size_; ++place) {
@@ -89,7 +92,7 @@ class Trie {
   static std::uint32_t offset(std::uint32_t unit) { return unit >> 10 << ((unit & 0x200) >> 6); }
   static bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) == 1; }
 
-  // The strings are known to be UTF-8, and the last one ends with a zero.
+  // The strings must be UTF-8, and the last one must end with a zero.
   static void check_value(std::uint32_t value, std::string_view strings) {
     if (value >= strings.size() || (static_cast<unsigned char>(strings[value]) & 0xc0) == 0x80)
       fail("the first byte of a character in " + std::to_string(strings.size()) + " bytes of strings",
@@ -100,15 +103,17 @@ class Trie {
   std::uint32_t size_;
 };
 
-// When Darts builds its trie, it makes one recursive call for each byte of a piece. For a piece of 1 MB the stack is
-// too small.
+// The maximum length of a piece in bytes. When Darts builds its trie, it makes one recursive call for each byte of a
+// piece, and for a piece of 1 MB the stack is too small.
 constexpr std::size_t longest_piece = 1024;
 
-// PrefixMatcher::PrefixMatch in normalizer.cc: the size of its array on the stack for pieces that begin one text.
+// The maximum number of pieces that are prefixes of one text. This is the size of an array on the stack of
+// PrefixMatcher::PrefixMatch in normalizer.cc.
 constexpr std::size_t most_pieces = 64;
 
-// Returns the name if the piece is one of those that are found in texts before normalization; otherwise empty. Only the
-// low 32 bits of a kind's number count. A field of an unknown kind is ignored.
+// Checks the length of a piece. Returns its name if the piece is user-defined, because such pieces are found in texts
+// before normalization. Returns an empty name for other pieces. Only the low 32 bits of a kind's number count. A field
+// with an unknown kind is ignored.
 std::string_view check_piece(std::string_view bytes) {
   std::string_view name;
   bool user_defined = false;

@@ -1,10 +1,11 @@
-// Checks for what SentencePiece assumes about a model file: if it is violated, SentencePiece reads beyond its memory.
+// Checks the assumptions that SentencePiece makes about a model file. If they are violated, SentencePiece reads outside
+// its memory.
 #pragma once
 #include <string_view>
 
 namespace weft::detail {
 
-// Checks a model file's bytes. Throws an Error if these parts are not as SentencePiece writes them.
+// Checks the bytes of a model file. Throws an Error if SentencePiece can't read them safely.
 void check_model(std::string_view bytes);
 
 // Checks a normalizer's precompiled_charsmap: its trie and the strings that it refers to.

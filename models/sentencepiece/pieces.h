@@ -21,17 +21,17 @@ inline void check_status(const sp::util::Status& status, const std::string& what
 
 class Pieces {
  public:
-  // From a model file's bytes. Throws an Error unless they are a model.
+  // Reads the bytes of a model file. Throws an Error unless they are a model.
   explicit Pieces(std::string model) : model_(std::move(model)) {
     check_model(model_);
     check_status(processor_.LoadFromSerializedProto(model_), "not a SentencePiece model");
     std::vector<std::string> pieces;
-    check_status(processor_.Encode("a", &pieces), "it can't encode");
+    check_status(processor_.Encode("a", &pieces), "SentencePiece can't encode the text");
     dummy_prefix_ = !pieces.empty() && pieces[0].rfind(space_mark, 0) == 0;
   }
 
   const sp::SentencePieceProcessor& processor() const noexcept { return processor_; }
-  const std::string& model() const noexcept { return model_; }  // as SentencePiece writes it
+  const std::string& model() const noexcept { return model_; }  // the bytes of the model file
   std::int64_t size() const noexcept { return processor_.GetPieceSize(); }
 
   const std::string& name(std::int64_t id) const {
@@ -40,9 +40,9 @@ class Pieces {
     return processor_.IdToPiece(static_cast<int>(id));
   }
 
-  // From then on only these pieces are found in texts; ids don't change.
+  // After this call only these pieces are found in texts. Ids don't change.
   void keep_only(const std::vector<absl::string_view>& names) {
-    check_status(processor_.SetVocabulary(names), "it can't skip pieces");
+    check_status(processor_.SetVocabulary(names), "SentencePiece can't skip pieces");
   }
 
   // Whether SentencePiece puts an additional space before a text.
@@ -63,8 +63,8 @@ class Pieces {
     return text;
   }
 
-  // The text before the piece. If the model puts a space before each line, a piece that begins with the mark has a
-  // space before it.
+  // The text before the piece: a space if the model puts a space before each line and the piece begins with the mark,
+  // otherwise nothing.
   std::string separator(std::int64_t id) const {
     return dummy_prefix_ && name(id).rfind(space_mark, 0) == 0 ? " " : "";
   }

@@ -9,7 +9,7 @@ namespace {
 #include "sentencepiece/decompositions.inc"
 #include "sentencepiece/lower_case.inc"
 
-// The number of bytes of the code point that begins with this byte, in valid UTF-8.
+// The number of bytes of a code point in valid UTF-8 that begins with this byte.
 std::size_t bytes_of(char first) {
   const auto byte = static_cast<unsigned char>(first);
   return byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
@@ -52,7 +52,7 @@ std::unordered_map<char32_t, std::string_view> read_others() {
   return all;
 }
 
-// Decomposes a Hangul syllable into its letters (The Unicode Standard, section 3.12).
+// Appends the letters of a Hangul syllable (The Unicode Standard, section 3.12).
 void append_hangul(char32_t syllable, std::string& text) {
   const char32_t index = syllable - 0xac00, last = index % 28;
   append(0x1100 + index / (21 * 28), text);
@@ -60,7 +60,7 @@ void append_hangul(char32_t syllable, std::string& text) {
   if (last > 0) append(0x11a7 + last, text);
 }
 
-// Unicode's White_Space.
+// Whether the character has Unicode's property White_Space.
 bool is_white_space(char32_t c) {
   return (c >= 0x09 && c <= 0x0d) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;

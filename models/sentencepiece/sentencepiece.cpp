@@ -18,9 +18,9 @@ using namespace detail;
 
 namespace {
 
-// The length of the next unit, which is encoded separately: a line, or the part of a longer line before the last space
-// that fits. It depends only on the text after the previous unit, so ids don't depend on how much is read at once. 0:
-// more text is needed.
+// Returns the length of the next unit, which is encoded separately, or 0 if more text is needed. A unit is a line, or
+// the first part of a long line, up to a space. The length depends only on the text after the previous unit, so ids
+// don't depend on how much text is read at a time.
 std::size_t first_unit(std::string_view text) {
   constexpr std::size_t longest = 1 << 16;
   const std::size_t line = text.substr(0, longest).find('\n');
@@ -67,7 +67,8 @@ class SentencePiece : public Tokenizer {
       if (unit == 0) unit = text.size();
       const bool whole_line = text[unit - 1] == '\n';
       std::vector<int> found;
-      check_status(processor().Encode(text.substr(0, unit - whole_line), &found), "it can't encode");
+      check_status(processor().Encode(text.substr(0, unit - whole_line), &found),
+                   "SentencePiece can't encode the text");
       ids.insert(ids.end(), found.begin(), found.end());
       if (whole_line && line_end_) ids.push_back(*line_end_);
       text.remove_prefix(unit);
@@ -94,10 +95,11 @@ class SentencePiece : public Tokenizer {
 
   const char* kind_;
   Pieces pieces_;
-  std::optional<std::int64_t> line_end_;  // if it has one
+  std::optional<std::int64_t> line_end_;  // the id of a line end, if the model has such a piece
 };
 
-// Lines to learn from. If the text is longer than `most` bytes, only every second, fourth, … line.
+// The lines to learn from. If the text is longer than `most` bytes, the sample contains only every second, fourth,
+// eighth, … line.
 class Sample : public sp::SentenceIterator {
  public:
   explicit Sample(const Texts& texts) {
@@ -159,8 +161,8 @@ std::string smallest_size(const std::string& reason) {
   return digits.empty() ? "more" : digits;
 }
 
-// Learns a tokenizer that restores a text byte by byte: nothing is normalized, no space is put before the text, and
-// text without a piece is encoded as bytes. It has all special symbols, so that it suits every task.
+// Learns a tokenizer that restores a text byte by byte. Nothing is normalized, no space is put before the text, and
+// characters without a piece are encoded as bytes. The tokenizer has all special symbols, so it suits every task.
 std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, const TokenizerOptions& options) {
   Sample sample(texts);
   if (sample.done()) throw Error(std::string("[tokenizer] no text to learn ") + kind + " from");
@@ -178,7 +180,7 @@ std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, con
       {"bos_id", "-1"},
       {"eos_id", "-1"},
       {"control_symbols", "[cls],[mask]"},
-      {"num_threads", "1"},  // sums in one order: the same model on every machine
+      {"num_threads", "1"},  // sums always have the same order, so every machine learns the same model
       {"minloglevel", "2"},
   };
   std::string model;

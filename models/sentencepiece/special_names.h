@@ -1,5 +1,5 @@
-// Finds the names of special symbols in texts. The time is proportional to the length of the text, however many names
-// there are.
+// Finds the names of special symbols in texts. The time is proportional to the length of the text, and hardly depends
+// on the number of names.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -15,16 +15,16 @@ class SpecialNames {
  public:
   struct Found {
     std::size_t at, length;
-    std::int64_t id;  // -1: none; `at` is then the text's end
+    std::int64_t id;  // -1 if there is no name; `at` is then the end of the text
   };
 
-  // In any order; if a name occurs twice, the first one counts.
+  // The names may be in any order. If a name occurs twice, the first one counts.
   explicit SpecialNames(std::vector<std::pair<std::string, std::int64_t>> names = {}) : names_(std::move(names)) {
     std::stable_sort(names_.begin(), names_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [name, id] : names_) begins_.at(static_cast<unsigned char>(name.at(0))) = true;
   }
 
-  // The first name in the text at or after `from`; if several begin at one place, the longest.
+  // The first name in the text at or after `from`. If several names begin at the same place, the longest one.
   Found first(std::string_view text, std::size_t from) const {
     for (; from < text.size(); ++from)
       if (begins_.at(static_cast<unsigned char>(text[from])))
@@ -33,8 +33,8 @@ class SpecialNames {
   }
 
  private:
-  // The longest name that the text has at `at`. Narrows the range of names that match, byte by byte; names that end
-  // there come first in the range.
+  // The longest name that begins at `at`. Narrows the range of matching names byte by byte. A name that ends at the
+  // current byte is the first in the range.
   Found longest(std::string_view text, std::size_t at) const {
     Found found{at, 0, -1};
     auto begin = names_.begin(), end = names_.end();

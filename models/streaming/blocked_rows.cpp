@@ -21,7 +21,7 @@ void BlockedRows::put(std::int64_t at, const Tensor& rows) {
     }
     Tensor place = slice(to, 0, first, first + count);
     raw::copy(slice(rows, 0, done, done + count), place);
-    if (is_new) blocks_.push_back(std::move(to));  // only when it is complete
+    if (is_new) blocks_.push_back(std::move(to));  // only after the copy, which may throw
     else if (!is_own) blocks_[index] = std::move(to);
   }
 }

@@ -1,4 +1,4 @@
-// Rows of tokens or lags that grow in number without being moved.
+// Stores a growing number of rows, for example one for each token or lag, without moving them.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,15 +12,15 @@ class BlockedRows {
  public:
   static constexpr std::int64_t block = 64;  // rows
 
-  // Sets rows (n, d) as the rows at … at + n - 1, where `at` is at most the number of rows. Earlier contents from `at`
-  // on are lost.
+  // Stores `rows` (n, d) as the rows at … at + n - 1. `at` is at most the number of rows. Earlier contents from `at` on
+  // are lost.
   void put(std::int64_t at, const Tensor& rows);
-  // Frees whole blocks of rows before `row`. These rows must not be read again.
+  // Frees all blocks that contain only rows before `row`. Rows before `row` must not be read again.
   void drop(std::int64_t row);
-  // Copies the channels from `channel` on of rows first … first + count - 1 to a new tensor (count, channels). Rows
+  // Returns a copy (count, channels) of the rows first … first + count - 1, beginning with the channel `channel`. Rows
   // after the last one are 0.
   Tensor read(std::int64_t first, std::int64_t count, std::int64_t channel, std::int64_t channels) const;
-  // The elements of row i, followed by those of the next rows in its block.
+  // A pointer to the elements of row i. The next rows of its block follow in memory.
   template <class T>
   const T* row(std::int64_t i) const {
     const Tensor& of = blocks_[static_cast<std::size_t>(i / block - dropped_)];

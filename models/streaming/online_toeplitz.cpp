@@ -11,15 +11,16 @@ using std::int64_t;
 
 constexpr int64_t base = BlockedRows::block;
 
-// A level begins with this block. Larger: the last level has more products. Smaller: more lags and rows must be made
-// ahead, and the last level's pieces are larger.
+// The first block in which a level takes part. Larger: the last level has more products. Smaller: more lags and rows
+// must be computed in advance, and the last level's pieces are larger.
 constexpr int64_t first_of_level = 6;
 
 // The number of elements (rows times channels) in one piece of a level's work, and the minimum and maximum number of
-// channels. Vector units take at least the minimum at once; a piece must also be large enough to be worth a call.
+// channels. The minimum fills the vector registers, and makes a piece large enough to be worth a call.
 constexpr int64_t piece_elements = int64_t{1} << 18, least_channels = 16, most_channels = 64;
 
-// A pass over all rows costs as much, for each of its rows, as this many rows one by one.
+// In whole(), a product over all rows costs about 1/64 of appending these rows one by one. append() therefore calls
+// whole() if it gets more than 1/64 of all rows.
 constexpr int64_t rows_of_pass = 64;
 
 int64_t size_of(std::size_t level) { return base << level; }
@@ -32,7 +33,7 @@ int64_t pieces_of(std::size_t level, int64_t channels) {
   return (channels + channels_of_piece(level) - 1) / channels_of_piece(level);
 }
 
-// (n, channels) as (1, 1, n, channels)
+// A view (1, 1, n, channels) of x (n, channels).
 Tensor one_head(const Tensor& x) { return reshape(x, {1, 1, x.size(0), x.size(1)}); }
 
 }  // namespace
@@ -54,8 +55,8 @@ Tensor OnlineToeplitz::append(int64_t at, const Tensor& v) {
   return y;
 }
 
-// Computes the last n rows of one product over all rows that count. Products that were made ahead may be for other
-// rows, and are discarded.
+// Computes the n new rows as the last rows of one product over all rows with significant lags. Discards products that
+// were computed in advance, because they may be for other rows.
 Tensor OnlineToeplitz::whole(int64_t at, const Tensor& v) {
   levels_.clear();
   const int64_t n = v.size(0), d = v.size(1), end = at + n, first = at - std::min(at, lags_->significant() - 1);
@@ -73,22 +74,23 @@ Tensor OnlineToeplitz::whole(int64_t at, const Tensor& v) {
   return y;
 }
 
-// Whether the level takes part in this block: there are enough blocks before it, and significant lags.
+// Whether the level takes part in this block. It does if there are enough blocks before this one and the level has
+// significant lags.
 bool OnlineToeplitz::begun(std::size_t level, int64_t block) const {
   return level == 0 || (block >= first_of_level && size_of(level) + 1 < lags_->significant());
 }
 
-// The number of earlier blocks from which a block gets a product of this level. The nearest is 2 blocks away.
+// The number of source blocks from which a block gets products of this level. The nearest source is 2 blocks away.
 int64_t OnlineToeplitz::sources(std::size_t level, int64_t block) const {
   if (!begun(level, block)) return 0;
   const int64_t farthest = begun(level + 1, block / 2) ? 2 + block % 2 : block;
-  // The last block with significant lags: it begins at lag (last - 2) · S + 1.
+  // The largest distance, in blocks, with significant lags. The lags of a distance begin with (distance - 1) · S + 1.
   const int64_t last = (lags_->significant() - 2) / size_of(level) + 1;
   return block < 2 ? 0 : std::max<int64_t>(0, std::min(farthest, last) - 1);
 }
 
 void OnlineToeplitz::prepare(int64_t n) {
-  // The block size of a level that has begun or begins next.
+  // An upper bound of the block size of the levels that have begun or begin next.
   const int64_t largest = std::max(base, n / (first_of_level - 1));
   lags_->reach(n + 2 * largest + static_cast<int64_t>(phase_ * base));
   std::size_t level = 0;
@@ -114,8 +116,8 @@ void OnlineToeplitz::prepare(std::size_t level, int64_t n) {
   multiply(of.next, level, std::min(all, static_cast<int64_t>(part * static_cast<double>(all) + phase_)));
 }
 
-// Computes further products, until the first `until` are done: for one group of channels from all sources, then for the
-// next group.
+// Computes further products until `until` of them are done. The order is: all sources for the first group of channels,
+// then all sources for the next group.
 void OnlineToeplitz::multiply(Products& products, std::size_t level, int64_t until) const {
   const int64_t size = size_of(level), width = channels_of_piece(level), count = sources(level, products.block);
   for (; products.done < until; ++products.done) {
@@ -128,7 +130,7 @@ void OnlineToeplitz::multiply(Products& products, std::size_t level, int64_t unt
   }
 }
 
-// y += the products for row i.
+// Adds row i of the products to y.
 template <class T>
 void OnlineToeplitz::add_products(int64_t i, T* y) const {
   for (std::size_t level = 0; level < levels_.size(); ++level) {

@@ -9,15 +9,16 @@
 
 namespace weft::detail {
 
-// One sequence of rows. The filter is known beforehand, but the rows are not. This is relaxed convolution by blocks of
-// doubling sizes, with slack (Gardner 1995, Efficient convolution without input-output delay; cf. arXiv 2410.12982,
-// Flash Inference).
+// The product for one sequence of rows. The filter is known in advance, but the rows are not. The method is relaxed
+// convolution with blocks of doubling sizes (Gardner 1995, Efficient convolution without input-output delay; cf. arXiv
+// 2410.12982, Flash Inference), with slack that allows the products to be computed in small pieces.
 //
-// Level k has blocks of S = 64 · 2^k rows. Block c gets a product from an earlier block b: the Toeplitz product of its
-// rows with the lags (c-b-1)S … (c-b+1)S. Level k handles sources b that are 2 blocks away, or for odd c also those 3
-// blocks away. Nearer sources go to level k-1; at level 0 they are added row by row. Farther sources go to level k+1.
+// Level k has blocks of S = 64 · 2^k rows. Block c gets a product from each earlier block b, its source: the Toeplitz
+// product of the rows of b with the lags (c-b-1)S + 1 … (c-b+1)S - 1. Level k handles the source that is 2 blocks away,
+// and for odd c also the source that is 3 blocks away. Level k-1 handles nearer sources, and level k+1 handles farther
+// sources. Sources that are too near for level 0 are added row by row.
 //
-// The drawing shows which level handles a source, in units of level 0's blocks of 64 rows, once all levels have begun:
+// The drawing shows which level handles a source once all levels have begun. Each row and column is a block of 64 rows:
 //
 //            source block ->
 //             0 1 2 3 4 5 6 7 8 9 ...
@@ -34,38 +35,38 @@ namespace weft::detail {
 //         10  2 2 2 2 1 1 1 1 0 . .
 //         11  2 2 2 2 1 1 1 1 0 0 . .
 //
-// A level begins with its block `first_of_level`. Until level k+1 begins, level k handles its sources, too, because
-// this needs fewer lags and rows made ahead.
+// A level begins with its block `first_of_level`. Until level k+1 begins, level k also handles the sources of level
+// k+1, because then fewer lags and rows must be computed in advance.
 //
 // Block c - 2 is complete one block before c begins. The products for c are therefore spread over the rows of c - 1, in
-// pieces of some channels each. A row costs O(log² n), amortized and, up to a constant, in the worst case.
+// pieces of a few channels each. Each row costs O(log² n), on average and in the worst case.
 //
 // Memory for each sequence after n rows:
 // - n rows of v
-// - up to 1.4 n lags: the largest level that is about to begin has blocks of n / 5 rows, and needs its lags 2 blocks
-//   ahead
+// - up to 1.4 n lags, because the largest level that is about to begin has blocks of n / 5 rows, and needs lags 2
+//   blocks ahead
 // - 0.4 n to 0.8 n rows of products
-// If only L lags are significant, it is at most L lags, 3 L rows of v and 4 L rows of products.
+// If only L lags are significant, the object keeps at most L lags, 3 L rows of v and 4 L rows of products.
 //
-// All kept values follow from the earlier rows. Appending the same row again, for example after an Error, gives the
-// same result. Copies share the lags, and share other memory until one of them writes it.
+// All kept values depend only on the earlier rows. Appending the same row again, for example after an Error, therefore
+// gives the same result. Copies share the lags. They also share all other memory until one of them writes it.
 class OnlineToeplitz {
  public:
-  // `phase`, 0 to below 1, delays work by this fraction of a piece. Sequences that grow together should have different
-  // phases, so that their pieces don't fall on the same row.
+  // `phase` (0 <= phase < 1) shifts the work by this fraction of a piece. Sequences that grow together should have
+  // different phases, so that they don't all do their pieces at the same row.
   OnlineToeplitz(std::shared_ptr<ToeplitzLags> lags, double phase) : lags_(std::move(lags)), phase_(phase) {}
 
-  // v (n, d) f32 or f64 are the rows at … at + n - 1; returns these rows of y. `at` rows came before; rows that were
-  // appended from there on are discarded.
+  // Appends v (n, d), f32 or f64, as the rows at … at + n - 1, and returns these rows of y. If there are already more
+  // than `at` rows, the rows from `at` on are discarded.
   Tensor append(std::int64_t at, const Tensor& v);
-  // Does all work that is due when there are n rows, so that the next row doesn't wait for it. Otherwise append() does
-  // it.
+  // Does all work that is due when there are n rows, so that the next row doesn't wait for it. append() does this work
+  // if nobody called prepare().
   void prepare(std::int64_t n);
   ToeplitzLags& lags() noexcept { return *lags_; }
 
  private:
-  // The sums of products that the rows of a block get from earlier blocks. Each tensor (S, channels) holds one group of
-  // channels; groups that are not done yet are missing at the end.
+  // The sums of the products that the rows of a block get from earlier blocks. Each tensor (S, channels) holds one
+  // group of channels. Groups that are not computed yet are missing at the end.
   struct Products {
     std::int64_t block = -1, done = 0;
     std::vector<Tensor> sums;

@@ -7,9 +7,9 @@
 namespace weft::detail {
 namespace {
 
-// Spectra are kept for products of at most this many rows and, in blocks, at most this distance, which suffices once
-// larger levels have begun. Small products occur at nearly every token. For larger ones, the spectra take a third of
-// the time, but would take most of the memory.
+// Spectra are kept for products with at most this many rows and at most this distance in blocks. Larger distances do
+// not occur once larger levels have begun. Small products occur at nearly every token. In larger products, computing
+// the spectra takes a third of the time, but keeping them would take most of the memory.
 constexpr std::int64_t kept_size = 256, kept_distance = 3;
 
 template <class T>
@@ -40,7 +40,8 @@ const ToeplitzCoefficients& ToeplitzLags::between(std::int64_t size, std::int64_
   return kept.emplace(key, std::move(made)).first->second;
 }
 
-// In f64, because an f32 sum of so many values would be less exact than the products that it divides.
+// The sums are computed in f64, because an f32 sum of so many values would be less accurate than the products that are
+// divided by it.
 Tensor ToeplitzLags::sums(std::int64_t at, std::int64_t n) {
   constexpr std::int64_t block = BlockedRows::block;
   const std::int64_t lags = std::min(at + n, significant()), first = std::min(at, lags) / block;

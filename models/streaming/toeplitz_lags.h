@@ -1,4 +1,4 @@
-// The coefficients t_0, t_1, … of a causal Toeplitz product whose length isn't known beforehand.
+// The coefficients t_0, t_1, … of a causal Toeplitz product whose length isn't known in advance.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,26 +11,27 @@
 
 namespace weft::detail {
 
-// Each coefficient is made once, always in groups of BlockedRows::block lags, so it has the same bits for every caller.
-// Not thread-safe.
+// Each coefficient is computed once, always in groups of BlockedRows::block lags, so it has the same bits for every
+// caller. Not thread-safe.
 class ToeplitzLags {
  public:
   // `make`(first, last) returns t_first … t_(last-1), (last - first, d). `significant`() returns the number of
-  // significant lags and is called once; later lags may be taken as 0.
+  // significant lags. It is called once, and all later lags are treated as 0.
   ToeplitzLags(std::function<Tensor(std::int64_t, std::int64_t)> make, std::function<std::int64_t()> significant)
       : make_(std::move(make)), find_significant_(std::move(significant)) {}
 
   std::int64_t significant();
-  // Makes the missing coefficients among t_0 … t_(count-1), as far as they are significant.
+  // Computes the significant coefficients among t_0 … t_(count-1) that don't exist yet.
   void reach(std::int64_t count);
-  // The coefficients that were made. Rows after them are 0 if reach() was called for them.
+  // The coefficients that were computed. Rows after the last one are read as 0, which is correct for rows below
+  // reach()'s count.
   const BlockedRows& rows() const noexcept { return rows_; }
 
-  // The coefficients t_(distance · size + i - j) of some channels, which take `size` rows to the rows that begin
-  // `distance` · size rows later.
+  // The coefficients t_(distance · size + i - j) of `channels` channels from `channel` on. They give the contribution
+  // of `size` rows j to the `size` rows i that come distance · size rows later.
   const ToeplitzCoefficients& between(std::int64_t size, std::int64_t distance, std::int64_t channel,
                                       std::int64_t channels);
-  // (n, d): t_0 + … + t_i for i = at … at + n - 1.
+  // The sums t_0 + … + t_i for i = at … at + n - 1, (n, d).
   Tensor sums(std::int64_t at, std::int64_t n);
 
  private:

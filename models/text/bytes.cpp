@@ -1,5 +1,5 @@
-// Each byte is a symbol, so any file can be read and nothing is unknown. The id is the byte's value, after [pad], [unk]
-// and [cls] if the tokenizer has these. [mask] is the last id.
+// Each byte is a symbol, so any file can be read and nothing is unknown. The id of a byte is its value, or its value +
+// 3 if the tokenizer has [pad], [unk] and [cls]. If there is a [mask], it has the last id.
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"

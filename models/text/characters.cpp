@@ -1,5 +1,6 @@
-// Each code point is a symbol. Ids: for a classifier [pad], [unk] and [cls]; the code points in ascending order;
-// otherwise [unk]; [mask]. Files of earlier versions have no [unk]: with them, an unknown character is an Error.
+// Each code point is a symbol. With special symbols for classifiers, the order of ids is [pad], [unk], [cls], then the
+// code points in ascending order. Without them, it is the code points, then [unk]. If there is a [mask], it has the
+// last id. Tokenizers of earlier versions have no [unk], so an unknown character is an Error.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +14,7 @@ namespace {
 
 const char* const name = "characters";
 
-// Which special symbols it has.
+// The special symbols that a tokenizer has.
 struct Special {
   bool unknown, classifier, mask;
 };
@@ -80,7 +81,7 @@ class Characters : public Tokenizer {
   std::u32string characters_;
   Special special_;
   Vocabulary vocabulary_;
-  std::vector<std::int32_t> id_of_;  // by code point; -1: none
+  std::vector<std::int32_t> id_of_;  // by code point; -1 if there is no id
 };
 
 std::shared_ptr<const Tokenizer> learn(const Texts& texts, const TokenizerOptions& options) {

@@ -1,4 +1,4 @@
-// Ids as decimal numbers, for a model that came without its tokenizer: "17 4 0".
+// Texts consist of ids as decimal numbers, for example "17 4 0". This is for models that came without a tokenizer.
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -64,7 +64,7 @@ class Ids : public Tokenizer {
  private:
   static constexpr const char* spaces = " \t\r\n";
 
-  // Returns whether anything follows.
+  // Skips spaces. Returns false at the end of the text.
   static bool skip_spaces(std::string_view& text) {
     const std::size_t first = text.find_first_not_of(spaces);
     text.remove_prefix(std::min(first, text.size()));

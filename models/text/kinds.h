@@ -1,4 +1,5 @@
-// weft's own kinds of tokenizers, each in the file of its name. To add one, add a line to the table in tokenizer.cpp.
+// The kinds of tokenizers that weft provides. Each one has a file of its name. To add one, add a line to the table in
+// tokenizer.cpp.
 #pragma once
 #include "weft/tokenizer.h"
 

@@ -1,6 +1,6 @@
-// Words, their n-grams of characters, and n-grams of words, each hashed to a bucket (Joulin et al. 2016, Bag of Tricks
-// for Efficient Text Classification, arXiv 1607.01759; Bojanowski et al. 2016, arXiv 1607.04606, section 3.2). A text
-// has no unknown words, and a model that averages embeddings learns from parts of words.
+// Hashes words, their character n-grams, and word n-grams to buckets (Joulin et al. 2016, Bag of Tricks for Efficient
+// Text Classification, arXiv 1607.01759; Bojanowski et al. 2016, arXiv 1607.04606, section 3.2). No word is unknown,
+// and a model that averages embeddings also learns from parts of words.
 #include <deque>
 #include <nlohmann/json.hpp>
 
@@ -31,7 +31,8 @@ void check_sizes(const Sizes& sizes) {
                 ", and " + std::to_string(words));
 }
 
-// What a hash stands for, so that a word and an equal n-gram get different buckets.
+// The kind of text that a hash stands for. It is part of the hash, so that a word and an n-gram with the same
+// characters get different buckets.
 enum NgramKind : std::uint64_t { whole_word = 1, of_characters = 2, of_words = 3 };
 
 class Ngrams : public Tokenizer {
@@ -42,11 +43,12 @@ class Ngrams : public Tokenizer {
   std::int64_t size() const noexcept override { return first_bucket + sizes_.buckets; }
   SpecialIds special() const noexcept override { return {1, 0, 2, {}, {}}; }
 
-  // For each word: the word, its n-grams of characters from left to right, and the n-grams of words that end with it.
+  // For each word, the ids are the word, its character n-grams from left to right, and the word n-grams that end with
+  // it.
   std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const override {
     for_each_code_point(text, place, [](char32_t, std::size_t) {});  // checks the text
     std::vector<std::int64_t> ids;
-    std::deque<std::uint64_t> before;  // hashes of the words before, the latest first
+    std::deque<std::uint64_t> before;  // hashes of the previous words, the latest first
     std::string word;
     for (std::size_t i = 0; i <= text.size(); ++i) {
       const auto byte = static_cast<unsigned char>(i < text.size() ? text[i] : ' ');

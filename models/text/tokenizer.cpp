@@ -11,7 +11,7 @@ using namespace detail;
 
 namespace {
 
-// Made at the first call, so there is no static initializer that a linker could drop.
+// The table is made at the first call, so there is no static initializer that a linker could drop.
 Registry<TokenizerKind>& registry() {
   // Add new kinds here.
   static Registry<TokenizerKind> made = {

@@ -17,13 +17,14 @@ struct CodePoint {
   char32_t symbol;
   std::size_t bytes;  // 0: not UTF-8
 };
-// The code point at the beginning of a text that is not empty.
+// Returns the code point at the beginning of a text, which must not be empty.
 CodePoint first_code_point(std::string_view text) noexcept;
 
-// "[tokenizer] " or "NAME: ", and "byte 7".
+// The beginning of a message, "[tokenizer] " or "NAME: ".
 std::string prefix(const TextPlace& place);
+// "byte 7"
 std::string byte_name(const TextPlace& place, std::size_t at);
-// Throws an Error: the byte at `at` isn't UTF-8.
+// Throws an Error which says that the byte at `at` isn't UTF-8.
 [[noreturn]] void fail_utf8(std::string_view text, std::size_t at, const TextPlace& place);
 
 // Calls use(code point, byte offset) for each code point. Throws an Error that names the first byte that isn't UTF-8.
@@ -42,7 +43,7 @@ void for_each_code_point(std::string_view text, const std::string& name, Use use
   for_each_code_point(text, TextPlace{name}, use);
 }
 
-// The length of the text without a code point that is incomplete at its end.
+// The length of the text without an incomplete code point at its end.
 std::size_t whole_code_points(std::string_view text) noexcept;
 
 }  // namespace weft::detail

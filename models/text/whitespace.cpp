@@ -1,4 +1,4 @@
-// Everything between white space is a word, unchanged.
+// A word is a run of characters other than white space, unchanged.
 #include "text/kinds.h"
 #include "text/word_list.h"
 

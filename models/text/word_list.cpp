@@ -65,8 +65,8 @@ class WordList : public Tokenizer {
   bool with_mask_;
 };
 
-// How often each word occurs. Whenever there are more than `most` distinct words, the rarest are forgotten, so their
-// counts may be too low.
+// Counts how often each word occurs. Whenever there are more than `most` distinct words, the rarest are forgotten, so
+// their counts may be too low.
 class Counts {
  public:
   void add(const std::string& word) {
@@ -74,7 +74,8 @@ class Counts {
     while (counts_.size() > most) forget_rarest();
   }
 
-  // The most frequent words first; equally frequent ones in the order of their bytes.
+  // Returns the most frequent words in descending order. Words that are equally frequent are in the order of their
+  // bytes.
   std::vector<std::string> frequent(std::int64_t limit, std::int64_t min_count) const {
     std::vector<std::pair<std::string, std::int64_t>> order;
     for (const auto& entry : counts_)

@@ -9,7 +9,7 @@ namespace {
 
 enum class Class { letter, mark, space };
 
-// The marks beyond ASCII are Latin-1's signs, General Punctuation, and CJK punctuation.
+// The marks beyond ASCII are the signs of Latin-1, General Punctuation, and CJK punctuation.
 Class class_of(char32_t c) noexcept {
   if (c < 0x80) {
     const auto byte = static_cast<unsigned char>(c);
@@ -38,7 +38,7 @@ void split(std::string_view text, FunctionRef<void(const std::string&)> use) {
   end_word();
 }
 
-// All bytes of a longer code point are at least 0x80.
+// This is correct for code points of several bytes, too, because all their bytes are at least 0x80.
 bool ends_word(unsigned char byte) { return !is_letter(byte); }
 
 }  // namespace

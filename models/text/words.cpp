@@ -1,5 +1,5 @@
-// A word is a run of letters and digits, with ASCII letters in lower case. Symbols beyond ASCII count as letters.
-// Everything between words is dropped.
+// A word is a run of letters and digits. ASCII letters are converted to lower case. Characters beyond ASCII count as
+// letters. Everything between words is dropped.
 #include "text/kinds.h"
 #include "text/word_list.h"
 

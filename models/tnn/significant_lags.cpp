@@ -1,4 +1,4 @@
-// Finds which lags of a Toeplitz neural operator weigh more than rounding.
+// Finds the lags of a Toeplitz neural operator whose contribution exceeds the rounding error.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -47,7 +47,7 @@ double Norm::bound(std::int64_t d) const {
   return largest * root + norm2(bias.data(), d);
 }
 
-// W_c a + b_c| <= ‖W_c‖₂ ‖a‖₂ + |b_c| for a = act(norm(x)), where ‖a‖₂ <= ‖norm(x)‖₂ + lift · √dim.
+// |W_c a + b_c| <= ‖W_c‖₂ ‖a‖₂ + |b_c| for a = act(norm(x)), where ‖a‖₂ <= ‖norm(x)‖₂ + lift · √dim.
 std::vector<double> Rpe::bounds() const {
   const std::int64_t dim = dim_;
   const double a = out_.norm.bound(dim) + detail::activation_lift(act_) * std::sqrt(static_cast<double>(dim));
@@ -72,18 +72,19 @@ std::vector<double> Tno::decay_rates() const {
 
 // Σ_(k >= L) |t_k| <= gamma^L bound / (1 - gamma). If this never becomes small compared with the first coefficients,
 // for example because they are 0, L is the lag at which gamma^L is rounded to 0.
-// With L significant lags, a token stream leaves out at most 2^-24 Σ_(k < 64) |t_k| max |v| of y_i in f32 (2^-53 in
-// f64).
+// A token stream ignores the other lags. This changes y_i by at most 2^-24 Σ_(k < 64) |t_k| max |v| in f32 (2^-53
+// instead of 2^-24 in f64).
 std::int64_t Tno::significant_lags() const {
   if (detail::activation_lift(act_type_) > 0) return all_lags;
   const double rounding = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-53, vanishing = dtype_ == DType::f32 ? 0x1p-151 : 0;
   const std::vector<double> rates = decay_rates(), bounds = rpe_.bounds(), sums = first_sums(coefficients(0, 64));
   double lags = 1;
   for (std::size_t c = 0; c < rates.size(); ++c) {
-    const double gamma = rates[c], bound = 1.01 * bounds[c];  // for rounding in the computation
+    const double gamma = rates[c], bound = 1.01 * bounds[c];  // 1 % more, because the bound itself is rounded
     if (gamma == 0 || bound == 0) continue;
     if (!(gamma < 1)) return all_lags;
-    // With an infinite bound, from an activation that grows like exp, the share could be 0 · infinity.
+    // The bound is infinite for an activation that grows like exp. The share could then be NaN, for example infinity /
+    // infinity.
     const double share = bound < infinity ? std::max(rounding * sums[c] * (1 - gamma) / bound, vanishing) : vanishing;
     lags = std::max(lags, lags_until(share, gamma));
     if (!(lags < 0x1p62)) return all_lags;

@@ -1,4 +1,4 @@
-// TNN language models and classifier (arXiv 2305.04749): embedding, layers, norm, head.
+// TNN models (arXiv 2305.04749): embedding, layers, norm and head.
 #include "weft/tnn.h"
 
 #include <cmath>
@@ -22,7 +22,7 @@ TnnConfig checked(TnnConfig config) {
                 std::to_string(static_cast<std::int64_t>(d1)) + ", got " + std::to_string(config.heads));
   if (config.glu_dim == 0) config.glu_dim = config.d_model;
   for (std::string* act : {&config.act, &config.rpe_act, &config.glu_act, &config.act_type})
-    *act = activation_name(activation_from_name(*act));  // weft's name, if the config has another
+    *act = activation_name(activation_from_name(*act));  // replaces other names of an activation by weft's
   return config;
 }
 
@@ -47,19 +47,19 @@ Tnn::Tnn(const ModelSpec& spec, const Init& init)
   if (!is_language_model || !config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1), !is_language_model);
 }
 
-// Only a language model's head is tied.
+// Only the head of a language model can be tied.
 std::string Tnn::config_for(Task task) const {
   TnnConfig config = config_;
   if (task_kind(task).outputs != OutputShape::symbols) config.tied = TnnConfig().tied;
   return config_to_json(config);
 }
 
-// tokens (b, n): √d_model · E[token], (b, n, d_model).
+// tokens (b, n) -> √d_model · E[token], (b, n, d_model).
 Tensor Tnn::embed(const Tensor& tokens) const {
   return in_precision(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), precision());
 }
 
-// The same with frames instead of tokens, or beside them: √d_model · E[token] + W frame + b.
+// The same with frames: √d_model · E[token] + W frame + b. The first term is missing if there are no tokens.
 Tensor Tnn::embed(const ModelInput& input) const {
   if (!frames_) return embed(input.tokens);
   const Tensor x = (*frames_)(input.frames);
@@ -75,7 +75,7 @@ Tensor Tnn::encode(const ModelInput& input, const Random* dropout) const {
       [](const TnnLayer& layer, const Tensor& in, const Random* random) { return layer(in, random); });
 }
 
-// x (…, d_model): W norm(x) + b, without b for a language model, or E norm(x) if the head is tied; (…, outputs).
+// x (…, d_model) -> W norm(x) + b (…, outputs). A language model has no b. If the head is tied, W is the embedding E.
 Tensor Tnn::logits(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
 Tensor Tnn::features(const Tensor& tokens) const {
@@ -87,7 +87,7 @@ Tensor Tnn::features(const Tensor& tokens) const {
 
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
 
-// x = encode(input);  logits(x), or logits(x's mean over the sequence).
+// x = encode(input); the result is logits(x), or logits(mean of x over the sequence).
 Tensor Tnn::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("tnn", [&] {
     check_input("tnn", input, input_, vocabulary_, 0);

@@ -1,4 +1,5 @@
-// Gated Toeplitz unit, gated linear unit and the layer of both (arXiv 2305.04749, section 3.1 and figure 2).
+// The gated Toeplitz unit, the gated linear unit, and the layer that contains both (arXiv 2305.04749, section 3.1 and
+// figure 2).
 #include <cmath>
 
 #include "weft/tnn.h"
@@ -18,7 +19,8 @@ std::int64_t expanded(std::int64_t embed_dim, const TnnConfig& options) {
   return static_cast<std::int64_t>(product) / options.heads * options.heads;
 }
 
-// The Tno along the axis of x (b, rows, columns, h, dim) that `order` puts before the channels; `back` undoes it.
+// Applies the Tno to x (b, rows, columns, h, dim) along the axis that the permutation `order` puts before the channels.
+// `back` is the inverse permutation.
 Tensor along(const Tno& tno, const Tensor& x, const std::vector<std::int64_t>& order,
              const std::vector<std::int64_t>& back) {
   const Tensor lines = permute(x, order);  // (b, other axis, h, n, dim)
@@ -91,7 +93,8 @@ TnnLayer::TnnLayer(std::int64_t dim, const TnnConfig& options, bool causal, cons
       prenorm_(options.prenorm),
       dropout_(options.dropout) {}
 
-// x + f(norm(x)) or x + norm(f(x)). f(in, residual) adds the residual itself if nothing comes between.
+// x + dropout(f(norm(x))), or x + dropout(norm(f(x))) without prenorm. If neither dropout nor a norm follows f, f adds
+// the residual x itself.
 template <class F>
 Tensor TnnLayer::block(const Tensor& x, const Norm& norm, const Random* random, const F& f) const {
   const bool drops = random && dropout_.p > 0;

@@ -1,4 +1,4 @@
-// The texts of a TNN language model: token by token, or many tokens at once.
+// The token stream of a TNN language model. It reads one token of each text, or many tokens at once.
 #include <algorithm>
 
 #include "base/token_stream.h"
@@ -8,7 +8,7 @@
 namespace weft {
 using namespace detail;
 
-// For par_type 1, with which coefficients don't depend on the length. All texts have the same length.
+// Supports only par_type 1, where the coefficients don't depend on the length. All texts have the same length.
 class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
  public:
   explicit Stream(const Tnn& model) : StreamOf(model, empty_text(model)), model_(model) {}
@@ -27,8 +27,8 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
   }
 
  private:
-  // The Toeplitz operators of the layers. They make coefficients and do other work in pieces, at different tokens in
-  // different layers.
+  // The Toeplitz products of all layers for an empty text. Different layers have different phases, so they do their
+  // pieces of work at different tokens.
   static std::vector<OnlineToeplitz> empty_text(const Tnn& model) {
     std::vector<OnlineToeplitz> text;
     const auto layers = static_cast<double>(model.layers_.size());
@@ -41,7 +41,7 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     return text;
   }
 
-  // The forward pass over tokens (b, n) that continue the texts from `first` on: (b, vocabulary).
+  // The forward pass over tokens (b, n), which continue the texts from `first` on. Returns the logits (b, vocabulary).
   Tensor read(const Tensor& tokens, std::int64_t first) {
     const std::int64_t n = tokens.size(1);
     Tensor x = model_.embed(tokens);  // (b, n, d_model)
@@ -50,7 +50,8 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     return reshape(model_.logits(slice(x, 1, n - 1, n)), {tokens.size(0), model_.outputs_});
   }
 
-  // v (b, n, d1) for the tokens i = length_ … of the texts from `first` on: y_i = Σ_(j <= i) t_(i-j) v_j, (b, n, d1).
+  // Mixes the tokens i = length_ … of the texts from `first` on: v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j) v_j, (b, n,
+  // d1).
   Tensor mix(const Tensor& v, std::size_t layer, std::int64_t first) {
     const std::int64_t n = v.size(1), d1 = v.size(2);
     std::vector<Tensor> sums;

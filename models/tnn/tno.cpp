@@ -47,7 +47,7 @@ Tno::Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal
   if (options.use_multi_decay) gamma_ = init.child(1).normal({h, 1, dim}, 1);
 }
 
-// y = T x, T_ij = t_(i-j) in each channel; with normalize y = (T x) / (T·1).
+// y = T x with T_ij = t_(i-j) in each channel. With `normalize`, y = (T x) / (T·1).
 Tensor Tno::operator()(const Tensor& x) const {
   if (x.rank() != 4 || x.size(1) != h_ || x.size(2) < 1 || x.size(3) != dim_)
     throw Error("[Tno] expected x (b, " + std::to_string(h_) + ", n >= 1, " + std::to_string(dim_) + "), got " +
@@ -59,8 +59,8 @@ Tensor Tno::operator()(const Tensor& x) const {
   return kept_->mix(x, t, causal_, options_.normalize, versions_of(parameters_of(*this)));
 }
 
-// t_k = act_type(gamma^|k| · rpe(p_k)): (m, h·dim). Depends only on the parameters, the lags and, depending on
-// par_type, their number.
+// t_k = act_type(gamma^|k| · rpe(p_k)), (m, h·dim). The coefficients depend only on the parameters and the lags, and
+// for par_type 2 and 3 also on the largest lag.
 Tensor Tno::coefficients(const std::vector<double>& k) const {
   Tensor t = rpe_(positions(k));  // (m, h·dim)
   if (options_.use_decay || options_.use_multi_decay) t = mul(t, decay(k));
@@ -73,7 +73,8 @@ std::vector<double> Tno::lags(std::int64_t n) const {
   return k;
 }
 
-// k, k/(n-1) or exp(k/(n-1)); the last lag is n-1. For one token there is only lag 0, whose position is 0 or exp(0).
+// The positions are k, k/(n-1) or exp(k/(n-1)), depending on par_type. The last lag is n-1. For one token there is only
+// lag 0, whose position is 0 or exp(0).
 Tensor Tno::positions(const std::vector<double>& lags) const {
   const double last = std::max(lags.back(), 1.0);
   std::vector<double> p;
@@ -82,9 +83,9 @@ Tensor Tno::positions(const std::vector<double>& lags) const {
   return column(p, dtype_);
 }
 
-// gamma^|k|: (m, 1), or learned (m, h·dim) = exp(|k| log gamma), with gamma = lambda + (1 - lambda) sigmoid(g). lambda
-// is at least the smallest normal number. Otherwise, if the sigmoid underflows, lag 0 would give 0 · log 0, where the
-// factor must be 1.
+// gamma^|k|, (m, 1). A learned decay is exp(|k| log gamma), (m, h·dim), with gamma = lambda + (1 - lambda) sigmoid(g).
+// lambda is at least the smallest normal number. Otherwise, if the sigmoid underflows, the factor of lag 0 would be
+// exp(0 · log 0), which is NaN instead of 1.
 Tensor Tno::decay(const std::vector<double>& lags) const {
   std::vector<double> factors;
   for (double k : lags) factors.push_back(options_.use_decay ? std::pow(options_.gamma, std::abs(k)) : std::abs(k));

@@ -70,7 +70,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what has no pl
   const Outcome here = weft("convert --from weft --to " + form + " " + own + " " + back);
   REQUIRE(here.code == 0);
   CHECK(contains(here.out, "weft -> huggingface-fnet"));
-  CHECK(contains(here.out, "note: the tokenizer, ids, has no place in this format"));
+  CHECK(contains(here.out, "note: this format can't store the tokenizer (ids)"));
   CHECK(folder.read("back/model.safetensors") == folder.read("in/model.safetensors"));
   CHECK(folder.read("back/config.json") == folder.read("in/config.json"));
   CHECK(fails_with(weft("convert " + in + " " + own), 1,

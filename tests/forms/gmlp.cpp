@@ -218,7 +218,8 @@ TEST_CASE("g-mlp-pytorch: outputs by its formula, causal or not, there and back"
     CHECK(max_difference((*read.model)(ids_1x5), g_mlp_output(all, ids_1x5, task == Task::causal_lm)) < 5e-5);
     const auto notes = save_checkpoint_as("g-mlp-pytorch", file.folder / "back", read);
     REQUIRE(notes.size() == 2);
-    CHECK(notes[1] == (task == Task::causal_lm ? "make it with causal=True" : "make it with causal=False"));
+    CHECK(notes[1] ==
+          (task == Task::causal_lm ? "construct the model with causal=True" : "construct the model with causal=False"));
     check_same_tensors(file.folder / "back/model.safetensors", all);
   }
   CHECK(load_checkpoint_as("g-mlp-pytorch", file.write(all)).model->task() == Task::causal_lm);

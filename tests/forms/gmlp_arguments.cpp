@@ -94,7 +94,8 @@ TEST_CASE("g-mlp-pytorch: without a config.json the assumed defaults are reporte
   save_theirs(folder / "out");
   const Checkpoint causal = load_checkpoint_as(form, folder / "out");
   CHECK(causal.model->task() == Task::causal_lm);
-  CHECK(notes(causal, "assumes that it is causal, without token shift and without an activation of the gate"));
+  CHECK(
+      notes(causal, "assumes that the model is causal, and that it has no token shift and no activation of the gate"));
   const Checkpoint masked = load_checkpoint_as(form, folder / "out", as(Task::masked_lm));
   CHECK(masked.model->task() == Task::masked_lm);
   CHECK(notes(masked, "assumes that it is not causal"));

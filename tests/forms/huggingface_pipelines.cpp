@@ -47,7 +47,7 @@ TEST_CASE("Hugging Face FNet: tokenizer.json as transformers 5 writes it, of eac
     check(*alone.read());
     const Checkpoint read = load_checkpoint(alone.path);
     const bool notes = std::any_of(read.info.notes.begin(), read.info.notes.end(), [](const std::string& note) {
-      return note == "tokenizer.json puts nothing around rows; weft does, [CLS] and [SEP], as FNet was trained";
+      return note == "tokenizer.json adds no special symbols to rows; weft adds [CLS] and [SEP], as in FNet's training";
     });
     CHECK(notes == (pipeline != "words"));
     (void)save_checkpoint_as("huggingface-fnet", alone.folder / "back", read);

@@ -16,7 +16,8 @@ TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the 
     const Checkpoint read = load_checkpoint(folder.path);
     const std::string back = folder.folder / "back";
     const auto notes = save_checkpoint_as("huggingface-fnet", back, read);
-    CHECK(notes == std::vector<std::string>{"the tokenizer, ids, has no place in this format: give the model ids"});
+    CHECK(notes ==
+          std::vector<std::string>{"this format can't store the tokenizer (ids): pass token ids to the model"});
     const SafetensorsFile file(back + "/model.safetensors");
     CHECK(file.metadata().at("format") == "pt");
     CHECK(file.names().size() == folder.tensors.size());

@@ -127,8 +127,8 @@ TEST_CASE("TNN forms: gamma is a constant, or learned where config.json says so"
   CHECK(config_of(state.read()).gamma == 0.9);
   state.config.erase("use_multi_decay");
   CHECK(contains(state.error(),
-                 "decoder.layers.0.self_attn.gtu.toep.gamma isn't constant: if it is learned, say so in a "
-                 "config.json beside the file: \"use_multi_decay\": true"));
+                 "decoder.layers.0.self_attn.gtu.toep.gamma isn't constant: if it is learned, put "
+                 "\"use_multi_decay\": true and the \"gamma\" of the model's arguments into a config.json"));
   StateDict two = fairseq();
   two.tensors["decoder.layers.1.self_attn.gtu.toep.gamma"] = Tensor::full({2, 1, 4}, 0.5);
   CHECK(contains(two.error(), "decoder.layers.1.self_attn.gtu.toep.gamma isn't constant"));
@@ -179,7 +179,7 @@ TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
                  "there is no decoder.layer_norm.weight: weft's TNN supports neither norms after each sum "
                  "(decoder_normalize_before false) nor no_decoder_final_norm"));
   CHECK(contains(with_tensor(fairseq(), "decoder.version", {1}),
-                 "decoder.version is one of those for which fairseq leaves out the norm before the head"));
+                 "decoder.version has a value for which fairseq leaves out the norm before the head"));
   CHECK(contains(fairseq().error(of_task(Task::masked_lm)), "fairseq-tnn does not support the task masked-lm"));
 }
 
@@ -188,8 +188,9 @@ TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensor
   CHECK(contains(without_tensor(fairseq(), layer + "glu.l1.bias"), "no tensors for these parameters"));
   CHECK(contains(with_tensor(fairseq(), "decoder.layernorm_embedding.weight"),
                  "tensors that the config does not require: decoder.layernorm_embedding.weight"));
-  CHECK(contains(without_tensor(fairseq(), "decoder.layers.0.glu.l1.bias"),
-                 "some of its linear layers have a bias and some have none; in weft's TNN all have one, or none has"));
+  CHECK(
+      contains(without_tensor(fairseq(), "decoder.layers.0.glu.l1.bias"),
+               "some of its linear layers have a bias and some have none; in weft's TNN either all or none have one"));
   StateDict norms = fairseq();
   norms.tensors["decoder.layers.0.self_attn_layer_norm.weight"] = Tensor::full({6}, 1);
   CHECK(contains(norms.error(), "have norms of two kinds; weft's TNN supports only one"));
@@ -250,7 +251,7 @@ TEST_CASE("TNN forms: files written beside the tensors, and notes") {
   made.info.length = 64;
   const auto notes = save_checkpoint_as("fairseq-tnn", folder / "out", made);
   REQUIRE(notes.size() == 2);
-  CHECK(notes[1] == "gamma, 0.99, is a tensor of f32 there: 0.9900000095367432");
+  CHECK(notes[1] == "this format stores gamma in f32: 0.99 becomes 0.9900000095367432");
   const SafetensorsFile file(folder / "out/model.safetensors");
   CHECK(file.load("decoder.version").to_vector<float>() == std::vector<float>{3});
   CHECK(file.shape("decoder.layers.1.self_attn.gtu.toep.gamma") == Shape{1, 1, 18});

@@ -67,7 +67,7 @@ TEST_CASE("forged models of SentencePiece: a trie of characters that leads out o
   says(whole.substr(0, 2051), "got a trie of 2048 bytes in 2051");
   says(std::string(4, '\0') + whole.substr(4), "got a trie of 0 bytes");
   const std::string ones = std::string("\0\4\0\0", 4) + std::string(1024, '\xff') + std::string("abc\0", 4);
-  says(ones, "expected units of a trie of 256, got a path to unit 1073741568");
+  says(ones, "expected only paths to units below 256, got a path to unit 1073741568");
   says(Trie(1).bytes(""), "expected a zero at the end of its strings");
   says(Trie(1).bytes("x"), "expected a zero at the end of its strings");
   says(Trie(1).bytes(std::string("\xff\0", 2)), "invalid UTF-8 at byte 0");
@@ -80,7 +80,7 @@ TEST_CASE("forged models of SentencePiece: a trie of characters that leads out o
   says(trie.bytes(std::string("é\0", 3)), "got byte 1");
   CHECK(refusal(trie.bytes()) == "");
   trie.units['a'] = ('a' ^ 512) << 10 | 'a';
-  says(trie.bytes(), "expected units of a trie of 512, got a path to unit 512");
+  says(trie.bytes(), "expected only paths to units below 512, got a path to unit 512");
   says(Trie(33).bytes(), "expected at most 32 keys that are prefixes of one text, got more");
   Trie loop(1);  // "b" any number of times
   loop.units[256 + 'b'] = 'b' << 10 | 0x100 | 'b';

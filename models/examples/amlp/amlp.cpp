@@ -31,7 +31,7 @@ Tensor TinyAttention::operator()(const Tensor& x) const {
   return out_(weft::einsum("bij,jbd->ibd", {p, qkv[2]}));  // (n, b, d_ffn/2)
 }
 
-// W near 0 and b = 1: at first each token passes by itself (section 2.2).
+// W is near 0 and b is 1, so at first tokens hardly mix (section 2.2).
 SpatialGate::SpatialGate(const Config& config, const weft::Init& init)
     : toeplitz_(config.toeplitz), norm_(config.d_ffn / 2, init), bias_(init.full({config.seq_len}, 1)) {
   const std::int64_t n = config.seq_len;
@@ -48,7 +48,7 @@ Tensor SpatialGate::operator()(const Tensor& z, const Tensor& a) const {
     const Tensor gated = weft::spatial_gate(u, v, w, bias, true);          // u ⊙ (W v + b) in one operation
     return a.defined() ? gated + u * a : gated;
   }
-  // Σ_(j<=i) t[i-j] v_j. For many tokens it is computed by Fourier transforms in O(n log n). All channels have the same
+  // Σ_(j<=i) t[i-j] v_j. For many tokens, Fourier transforms compute this sum in O(n log n). All channels have the same
   // t.
   const Tensor t = weft::reshape(weft::slice(weight_, 0, 0, n), {1, n, 1});
   const Tensor x = weft::reshape(weft::transpose(v, 0, 1), {b, 1, n, d});

@@ -17,19 +17,19 @@ struct Config {
   static constexpr const char* arch = "amlp";
   std::int64_t d_model = 128;  // channels of a token
   std::int64_t d_ffn = 512;    // width after a block's first projection, even
-  std::int64_t d_attn = 64;    // width of the attention head; 0: no head, which makes it a gMLP
-  std::int64_t layers = 4;     // blocks
-  std::int64_t seq_len = 64;   // the longest sequence
+  std::int64_t d_attn = 64;    // width of the attention head; 0: no head, so the model is a gMLP
+  std::int64_t layers = 4;     // number of blocks
+  std::int64_t seq_len = 64;   // the maximum length of a sequence
   bool toeplitz = false;       // spatial weights W[i,j] = t[i-j]
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "width of the model", weft::at_least(1));
     visit("d_ffn", self.d_ffn, "width of the feed-forward part, even", weft::at_least(2));
-    visit("d_attn", self.d_attn, "width of the attention head; 0: none, which makes it a gMLP", weft::at_least(0));
-    visit("layers", self.layers, "blocks", weft::at_least(0));
-    visit("seq_len", self.seq_len, "longest sequence", weft::at_least(1));
-    visit("toeplitz", self.toeplitz, "spatial weights depend on the distance of two tokens alone");
+    visit("d_attn", self.d_attn, "width of the attention head; 0: no head, so the model is a gMLP", weft::at_least(0));
+    visit("layers", self.layers, "number of blocks", weft::at_least(0));
+    visit("seq_len", self.seq_len, "the maximum length of a sequence", weft::at_least(1));
+    visit("toeplitz", self.toeplitz, "spatial weights depend only on the distance between two tokens");
   }
 };
 
@@ -37,7 +37,7 @@ struct Config {
 class TinyAttention : public weft::Layer<TinyAttention> {
  public:
   TinyAttention(const Config& config, const weft::Init& init);
-  // x (n, b, d_model): returns (n, b, d_ffn/2).
+  // x (n, b, d_model) -> (n, b, d_ffn/2).
   weft::Tensor operator()(const weft::Tensor& x) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -54,7 +54,7 @@ class TinyAttention : public weft::Layer<TinyAttention> {
 class SpatialGate : public weft::Layer<SpatialGate> {
  public:
   SpatialGate(const Config& config, const weft::Init& init);
-  // z (n, b, d_ffn), a (n, b, d_ffn/2) or undefined, which counts as 0: returns (n, b, d_ffn/2).
+  // z (n, b, d_ffn), a (n, b, d_ffn/2) -> (n, b, d_ffn/2). An undefined a counts as 0.
   weft::Tensor operator()(const weft::Tensor& z, const weft::Tensor& a) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -65,16 +65,16 @@ class SpatialGate : public weft::Layer<SpatialGate> {
 
  private:
   bool toeplitz_;
-  weft::LayerNorm norm_;    // of v
+  weft::LayerNorm norm_;    // normalizes v
   weft::Parameter weight_;  // W (seq_len, seq_len), or t (seq_len)
   weft::Parameter bias_;    // b (seq_len)
 };
 
-// y = x + proj2(gate(gelu(proj1(h)), attention(h))), h = norm(x). Without attention this is gMLP's block.
+// y = x + proj2(gate(gelu(proj1(h)), attention(h))) with h = norm(x). Without attention this is a block of a gMLP.
 class Block : public weft::Layer<Block> {
  public:
   Block(const Config& config, const weft::Init& init);
-  // x (n, b, d_model): returns the same shape.
+  // x (n, b, d_model) -> the same shape.
   weft::Tensor operator()(const weft::Tensor& x) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -93,7 +93,8 @@ class Block : public weft::Layer<Block> {
   weft::Linear proj2_;  // d_ffn/2 -> d_model
 };
 
-// Embedding; blocks; norm; head. No positions are added, because the spatial weights depend on them.
+// The model: embedding, blocks, norm and head. No positions are added, because the spatial weights depend on the
+// positions.
 class Amlp : public weft::ModelOf<Amlp, Config> {
  public:
   Amlp(const weft::ModelSpec& spec, const weft::Init& init);

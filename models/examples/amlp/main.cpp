@@ -1,4 +1,5 @@
-// A custom architecture: registered, trained on a text in memory, saved, loaded, measured and sampled.
+// Registers a custom architecture, trains it on a text in memory, saves it, loads it, evaluates it and generates a
+// sample.
 //   amlp FOLDER    the folder for the checkpoints
 #include <weft/checkpoint.h>
 #include <weft/context.h>
@@ -20,7 +21,8 @@ using weft::Tensor;
 
 constexpr std::int64_t length = 32, batch = 8, steps = 80;
 
-// Lines like "3 plus 5 is 8": all sums of two numbers below 20, each once, in a fixed mixed order.
+// Lines like "3 plus 5 is 8". Each sum of two numbers below 20 occurs once. The order looks random, but is always the
+// same.
 std::string sums() {
   std::string text;
   for (int k = 0; k < 400; ++k) {
@@ -41,7 +43,7 @@ std::unique_ptr<weft::Model> train(const weft::TextData& data, int d_attn, bool 
                              R"(,"layers":2,"seq_len":32,"toeplitz":)" + (toeplitz ? "true" : "false") + "}";
   const weft::ModelSpec spec = {"amlp", weft::Task::causal_lm, data.tokenizer()->size(), 0, config};
   std::unique_ptr<weft::Model> model = weft::make_model(spec, {weft::Random(1)});
-  check(model->config() == config, "the config is as asked for");
+  check(model->config() == config, "the model has the config that was passed");
   model->set_recompute(threads == 2);  // uses less memory, gives the same bits
   const double before = weft::evaluate(*model, data).loss;
 
@@ -77,7 +79,7 @@ bool same_parameters(const weft::Model& a, const weft::Model& b) {
   return same;
 }
 
-// The largest change in the logits of "12 plus 7" when the text continues differently.
+// How much the logits of "12 plus 7" change at most if the text after it changes.
 float seen_of_the_future(const weft::Model& model, const weft::Tokenizer& tokenizer) {
   const std::vector<float> a = weft::slice(logits(model, tokenizer, "12 plus 7 is 19"), 1, 0, 9).to_vector<float>();
   const std::vector<float> b = weft::slice(logits(model, tokenizer, "12 plus 7\n5 plu"), 1, 0, 9).to_vector<float>();

@@ -20,7 +20,8 @@ Config checked(Config config) {
   return config;
 }
 
-// (rows, columns) for the queries `first`, first + 1, … and all keys up to the last query: 0 if j <= i, else -∞.
+// A mask (rows, columns) for the queries i = first, first + 1, … and all keys j up to the last query: 0 if j <= i, else
+// -∞.
 Tensor causal_scores(std::int64_t first, std::int64_t rows, weft::DType dtype) {
   const std::int64_t columns = first + rows;
   const Tensor mask = Tensor::zeros({rows, columns}, dtype);
@@ -31,7 +32,7 @@ Tensor causal_scores(std::int64_t first, std::int64_t rows, weft::DType dtype) {
   return mask;
 }
 
-// (n, d): sin and cos of p / 10000^(2i/d) in channels 2i and 2i+1.
+// Sinusoidal positions (n, d): sin and cos of p / 10000^(2i/d) in channels 2i and 2i+1.
 Tensor positions(std::int64_t n, std::int64_t d, weft::DType dtype) {
   std::vector<double> p;
   for (std::int64_t i = 0; i < n; ++i)
@@ -43,7 +44,7 @@ Tensor positions(std::int64_t n, std::int64_t d, weft::DType dtype) {
   return weft::raw::convert(Tensor::from(p, {n, d}), dtype);
 }
 
-// q (b, m, h, c) for the queries `first`, first + 1, …; k and v (b, n, h, c). Returns (b, m, h, c).
+// Attention for the queries first, first + 1, …: q (b, m, h, c), k and v (b, n, h, c) -> (b, m, h, c).
 Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, std::int64_t first) {
   const double root = std::sqrt(static_cast<double>(q.size(3)));
   Tensor scores = weft::einsum("bihc,bjhc->bhij", {weft::scale(q, 1 / root), k});  // (b, h, m, n)
@@ -60,8 +61,8 @@ SelfAttention::SelfAttention(std::int64_t d, const AttentionOptions& options, co
                       std::to_string(options_.heads));
 }
 
-// Splits the queries into blocks. If causal, a block leaves out the keys after its last query. Backward computes the
-// scores again (Rabe and Staats 2021, arXiv 2112.05682).
+// Splits the queries into blocks. In a causal model, a block ignores the keys after its last query. Backward computes
+// the scores again (Rabe and Staats 2021, arXiv 2112.05682).
 Tensor SelfAttention::operator()(const Tensor& x, const Tensor& residual) const {
   const std::int64_t b = x.size(0), n = x.size(1), d = x.size(2), h = options_.heads;
   const std::vector<Tensor> qkv = weft::chunk(weft::reshape(in_(x), {b, n, 3 * h, d / h}), 3, 2);  // (b, n, h, d/h)

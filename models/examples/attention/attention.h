@@ -1,6 +1,6 @@
-// Attention: a transformer (Vaswani et al. 2017, arXiv 1706.03762) with norms before its sublayers (Xiong et al. 2020,
-// arXiv 2002.04745), as a language model. It is the baseline for architectures without attention. It consists of weft's
-// public layers and operations, and the tape computes its backward pass. Sequences have the shape (b, n, d).
+// A transformer with attention (Vaswani et al. 2017, arXiv 1706.03762) and norms before its sublayers (Xiong et al.
+// 2020, arXiv 2002.04745), as a language model. It is the baseline for architectures without attention. It consists of
+// weft's public layers and operations, and the tape computes its backward pass. Sequences have the shape (b, n, d).
 #pragma once
 #include <weft/architecture.h>
 
@@ -14,24 +14,23 @@ namespace attention {
 struct Config {
   static constexpr const char* arch = "attention";
   std::int64_t d_model = 128;    // channels of a token
-  std::int64_t heads = 4;        // they must divide d_model
-  std::int64_t d_ffn = 0;        // 0: 4 d_model
-  std::int64_t layers = 4;       // blocks
+  std::int64_t heads = 4;        // number of heads, which must divide d_model
+  std::int64_t d_ffn = 0;        // channels inside the feed-forward network; 0: 4 d_model
+  std::int64_t layers = 4;       // number of blocks
   std::int64_t seq_len = 64;     // length of training sequences; the model takes any length
-  std::int64_t query_block = 0;  // 0: all queries at once
-  double dropout = 0;            // on each sublayer's output
+  std::int64_t query_block = 0;  // number of queries that are computed together; 0: all
+  double dropout = 0;            // probability, on the output of each sublayer
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", weft::at_least(1));
-    visit("heads", self.heads, "attention heads; they divide d_model", weft::at_least(1));
+    visit("heads", self.heads, "number of attention heads, which must divide d_model", weft::at_least(1));
     visit("d_ffn", self.d_ffn, "channels inside the feed-forward network; 0: 4 d_model", weft::at_least(0));
-    visit("layers", self.layers, "blocks", weft::at_least(0));
+    visit("layers", self.layers, "number of blocks", weft::at_least(0));
     visit("seq_len", self.seq_len, "length of training sequences, in tokens; the model takes any length",
           weft::at_least(1));
     visit("query_block", self.query_block,
-          "queries whose scores are there at once, and are computed again in backward: memory O(n) in place of O(n^2); "
-          "0: all",
+          "number of queries that are computed together, and again in backward: memory O(n) instead of O(n^2); 0: all",
           weft::at_least(0));
     visit("dropout", self.dropout, "probability, in training, that an element of a sublayer's output is dropped",
           weft::probability());
@@ -45,12 +44,12 @@ struct AttentionOptions {
   std::int64_t query_block = 0;
 };
 
-// q, k, v = x W_in + b_in in heads of d/h channels; a_i = Σ_j softmax_j(q_i·k_j / √(d/h)) v_j, over j <= i if causal; y
-// = a W_out + b_out. Parameters have the names of PyTorch's MultiheadAttention.
+// q, k, v = x W_in + b_in, divided into heads of d/h channels; a_i = Σ_j softmax_j(q_i·k_j / √(d/h)) v_j, with j <= i
+// if causal; y = a W_out + b_out. The parameters have the same names as in PyTorch's MultiheadAttention.
 class SelfAttention : public weft::Layer<SelfAttention> {
  public:
   SelfAttention(std::int64_t d, const AttentionOptions& options, const weft::Init& init);
-  // x (b, n, d): returns y, or y + residual if that is given.
+  // x (b, n, d) -> y, or y + residual if a residual is given.
   weft::Tensor operator()(const weft::Tensor& x, const weft::Tensor& residual = {}) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -65,13 +64,13 @@ class SelfAttention : public weft::Layer<SelfAttention> {
   weft::Linear out_;  // d -> d
 };
 
-// x = x + attention(norm1(x)); x = x + linear2(gelu(linear1(norm2(x)))). Parameters have the names of PyTorch's
-// TransformerEncoderLayer(norm_first=True, activation="gelu").
+// x = x + attention(norm1(x)); x = x + linear2(gelu(linear1(norm2(x)))). The parameters have the same names as in
+// PyTorch's TransformerEncoderLayer(norm_first=True, activation="gelu").
 class Block : public weft::Layer<Block> {
  public:
   Block(std::int64_t d, std::int64_t d_ffn, const AttentionOptions& options, const weft::Init& init,
         double dropout = 0);
-  // x (b, n, d): returns the same shape. Dropout is on if `random` is given.
+  // x (b, n, d) -> the same shape. Dropout is active if `random` is given.
   weft::Tensor operator()(const weft::Tensor& x, const weft::Random* random = nullptr) const;
   template <class Visit>
   void fields(Visit visit) const {
@@ -91,8 +90,8 @@ class Block : public weft::Layer<Block> {
   weft::Dropout dropout_;
 };
 
-// Embedding · √d_model plus sinusoidal positions; blocks, causal for a causal language model, otherwise bidirectional;
-// norm; the embedding's weight as head.
+// The model: embedding · √d_model plus sinusoidal positions, blocks, a norm, and the embedding's weight as head. The
+// blocks are causal for a causal language model, and bidirectional otherwise.
 class Transformer : public weft::ModelOf<Transformer, Config> {
  public:
   Transformer(const weft::ModelSpec& spec, const weft::Init& init);

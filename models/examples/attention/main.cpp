@@ -23,7 +23,8 @@ using weft::Tensor;
 
 constexpr std::int64_t length = 32, batch = 8, steps = 100;
 
-// Lines like "3 plus 5 is 8": all sums of two numbers below 20, each once, in a fixed mixed order.
+// Lines like "3 plus 5 is 8". Each sum of two numbers below 20 occurs once. The order looks random, but is always the
+// same.
 std::string sums() {
   std::string text;
   for (int k = 0; k < 400; ++k) {
@@ -54,7 +55,7 @@ void train(const weft::TextData& data) {
   check(after < before / 2, "the loss falls");
 }
 
-// The loss with the tokens as targets, followed by all its gradients, as one list of numbers.
+// A list of the loss, with the tokens themselves as targets, and all its gradients.
 std::vector<float> gradients_of(const weft::Model& model, const Tensor& tokens) {
   weft::Tape tape;
   const Tensor loss = weft::cross_entropy(model(tokens), tokens);
@@ -70,7 +71,7 @@ std::vector<float> gradients_of(const weft::Model& model, const Tensor& tokens) 
 
 // ‖a - b‖ / ‖b‖
 double difference(const std::vector<float>& a, const std::vector<float>& b) {
-  check(a.size() == b.size(), "as many numbers");
+  check(a.size() == b.size(), "the same number of gradients");
   double of_difference = 0, of_b = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     of_difference += std::pow(double(a[i]) - double(b[i]), 2);
@@ -83,16 +84,16 @@ void compare_blocks(weft::Task task) {
   const Tensor tokens = Tensor::from<std::int64_t>({1, 5, 2, 2, 6, 3, 0, 4, 1, 1, 3, 5, 2, 0, 6, 4, 4, 2}, {2, 9});
   const auto whole = made(task, 7, 0), blocks = made(task, 7, 4);
   const std::vector<float> expected = gradients_of(*whole, tokens);
-  check(difference(gradients_of(*blocks, tokens), expected) < 1e-5, "the same gradients in blocks, but for rounding");
+  check(difference(gradients_of(*blocks, tokens), expected) < 1e-5, "the same gradients in blocks, up to rounding");
   whole->set_recompute(true);
-  check(gradients_of(*whole, tokens) == expected, "the same bits where layers are computed again");
+  check(gradients_of(*whole, tokens) == expected, "the same bits if layers are computed again");
 
   const Tensor other = Tensor::from<std::int64_t>({1, 5, 2, 2, 6, 6, 6, 0, 2, 1, 3, 5, 2, 0, 1, 2, 3, 0}, {2, 9});
   const auto first = [](const Tensor& logits) { return weft::slice(logits, 1, 0, 5).to_vector<float>(); };
   for (const auto& model : {whole.get(), blocks.get()})
     check((first((*model)(tokens)) == first((*model)(other))) == (task == weft::Task::causal_lm),
-          "tokens see what comes after them if it isn't causal");
-  check((*whole)(tokens).size(1) == 9 && whole->max_length() == 0, "any length");
+          "tokens see later tokens unless the model is causal");
+  check((*whole)(tokens).size(1) == 9 && whole->max_length() == 0, "sequences may have any length");
 }
 
 }  // namespace
