@@ -131,7 +131,8 @@ void add_rows(std::int64_t rows, std::int64_t d, int threads) {
            threads);
 }
 
-// gMLP's gate z1 ⊙ (p + b), where z1 is one half of each row of z; separate sums; and GLU's silu(a) ⊙ b.
+// Elementwise sums and products, gMLP's gate z1 ⊙ (p + b), where z1 is one half of each row of z, GLU's silu(a) ⊙ b,
+// and the norm of a sum.
 void add_chains(std::int64_t n, std::int64_t b, std::int64_t d, int threads) {
   const double array = 4.0 * static_cast<double>(n * b * d);
   const std::string label = std::to_string(n) + "x" + std::to_string(b) + "x" + std::to_string(d);
