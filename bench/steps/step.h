@@ -32,8 +32,8 @@ class Step {
   // Runs steps for 0.2 s, but at least one, and returns the number of sampled instructions of each kind. Call this
   // after report(), because the report would include the operations of these steps.
   nlohmann::json ran();
-  // Writes the input, the parameters (with noise added to vectors) and the result as safetensors. If the step trains,
-  // it also writes the gradients.
+  // Writes the input, the parameters (with noise added to vectors) and the result as safetensors. Except in the
+  // mode "forward", it also writes the gradients.
   void save(const std::string& path);
 
  private:
