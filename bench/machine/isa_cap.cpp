@@ -31,7 +31,7 @@ Isa available(const std::string& name) {
     if (name == isa_name(isa)) return isa;
     names += (names.empty() ? "" : ", ") + std::string(isa_name(isa));
   }
-  throw Error("--isa " + name + ": expected one of those that this CPU and this build have: " + names);
+  throw Error("--isa " + name + " is not available: expected one that this CPU and this build support: " + names);
 }
 
 // Returns true if the variable had another value.

@@ -210,17 +210,17 @@ json report(const Options& o) {
 void print(const json& r) {
   const auto number = [&](const char* key) { return r[key].get<double>(); };
   char line[500];
-  std::snprintf(line, sizeof line,
-                "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us per step; "
-                "reading %.1f MB at %.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step "
-                "%.0f us); peak %.2f GB",
-                r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
-                r["isa"].get<std::string>().c_str(), r["ran"].get<std::string>().c_str(),
-                r["weights"].get<std::string>().c_str(), r["threads"].get<int>(), r["batch"].get<int>(),
-                r["context"].get<int>(), number("tokens_per_second"), number("token_us"), number("bytes") * 1e-6,
-                number("read_gbs"), number("read_us"), 100 * number("share"), number("beyond_us"),
-                number("least_token_us"), number("least_read_us"), number("worst_token_us"),
-                number("peak_bytes") * 1e-9);
+  std::snprintf(
+      line, sizeof line,
+      "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us per step; "
+      "reading %.1f MB at %.1f GB/s takes %.0f us: %.0f %% of the step, which takes %.0f us longer (minimum of a "
+      "step %.0f us, of reading %.0f us; slowest step %.0f us); peak memory %.2f GB",
+      r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
+      r["isa"].get<std::string>().c_str(), r["ran"].get<std::string>().c_str(), r["weights"].get<std::string>().c_str(),
+      r["threads"].get<int>(), r["batch"].get<int>(), r["context"].get<int>(), number("tokens_per_second"),
+      number("token_us"), number("bytes") * 1e-6, number("read_gbs"), number("read_us"), 100 * number("share"),
+      number("beyond_us"), number("least_token_us"), number("least_read_us"), number("worst_token_us"),
+      number("peak_bytes") * 1e-9);
   std::cout << line << std::endl;
 }
 

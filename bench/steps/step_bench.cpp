@@ -155,7 +155,7 @@ int run(int argc, char** argv) {
   sizes.precision = sizes.int8 ? Precision::bf16 : precision_from_name(o.precision);
   sizes.recompute = o.recompute;
   if (o.batch_first && (o.model != "gmlp" || sizes.vocabulary > 0))
-    throw Error("--batch-first needs --model gmlp without --lm: other models have one layout");
+    throw Error("--batch-first needs --model gmlp without --lm: other models have only one layout");
   sizes.batch_first = o.batch_first;
   Step step(sizes, mode_from_name(o.mode), o.threads);
   if (!o.save.empty()) {
