@@ -1,7 +1,9 @@
-// Computes weft's outputs and gradients of another program's checkpoint and writes the checkpoint back, for interop.py.
+// Loads another program's checkpoint, computes its outputs and gradients, and writes the checkpoint back, for
+// interop.py.
 //   answer FORM DIR IN OUT f32|f64 [TASK]
-// IN has ids (b, n), optionally types (b, n), and the cotangent of each output. OUT receives out.safetensors, grad/ (a
-// checkpoint in the same format whose tensors are the gradients) and back/.
+// The file IN has ids (b, n), optionally types (b, n), and the cotangent of each output. The program writes to the
+// folder OUT: out.safetensors, grad/ (a checkpoint in the same format whose tensors are the gradients), and back/ (the
+// checkpoint).
 #include <weft/checkpoint_form.h>
 #include <weft/fnet.h>
 #include <weft/ops.h>
@@ -14,7 +16,7 @@ using weft::Tensor;
 
 namespace {
 
-// The model with the checkpoint's values, in the given dtype.
+// A copy of the model in the given dtype.
 std::unique_ptr<weft::Model> in_dtype(const weft::Model& model, weft::DType dtype) {
   const std::int64_t classes = weft::task_source(model.task()) == weft::Source::rows ? model.outputs() : 0;
   auto made = weft::make_model({model.arch(), model.task(), model.vocabulary(), classes, model.config()},
@@ -69,7 +71,7 @@ void answer(char** argv, const weft::LoadOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc < 6 || argc > 7) throw weft::Error("answer FORM DIR IN OUT f32|f64 [TASK]");
+  if (argc < 6 || argc > 7) throw weft::Error("usage: answer FORM DIR IN OUT f32|f64 [TASK]");
   weft::LoadOptions options;
   if (argc == 7) options.task = weft::task_from_name(argv[6]);
   answer(argv, options);

@@ -1,17 +1,17 @@
-"""Compares weft's tokenizer of Hugging Face's FNet with transformers' own, id by id. See bench/interop/run.
+"""Compares weft's tokenizer for Hugging Face's FNet with that of transformers, id by id. See bench/interop/run.
 
-A SentencePiece model is learned from texts. Then both programs tokenize the same texts: lines of those texts, difficult
-texts, and random characters. For each choice of accents and case there are four folders: with spiece.model, with only
-tokenizer.json (like transformers 5 writes it), as weft wrote it, and as transformers then wrote it again. The reference
-is AlbertConverter, which transformers uses to make tokenizer.json from spiece.model. AutoTokenizer also reads the
-folders with it.
+The program trains a SentencePiece model on texts. Then weft and transformers tokenize lines of these texts, difficult
+texts, and random characters. For each setting of accents and case, there are two folders: one with spiece.model and one
+with only tokenizer.json, as transformers 5 writes it. weft writes each folder back, and transformers then writes the
+result again. The reference is AlbertConverter, which transformers uses to make tokenizer.json from spiece.model.
+AutoTokenizer also uses it to read the folders.
 
-Known differences, which the comparison leaves out:
-- spaces before [SEP], which separates two texts for weft;
-- characters that Unicode 3.2 lacks, because each program has the tables of another version;
+The comparison leaves out these known differences:
+- spaces before [SEP], because weft treats [SEP] as the separator of two texts;
+- characters that are not in Unicode 3.2, because the programs use tables of different Unicode versions;
 - tokenizations of a word that are equally probable;
-- with accents kept, characters with several marks. The package tokenizers drops all marks but the first, and
-  SentencePiece does not.
+- characters with several combining marks if accents are kept. The package tokenizers drops all marks except the first
+  one, and SentencePiece keeps them.
 """
 import argparse
 import itertools
@@ -30,7 +30,7 @@ import sentencepiece
 import transformers
 from transformers.convert_slow_tokenizer import AlbertConverter
 
-PAD, CLS, SEP = 3, 4, 5  # like google/fnet-base
+PAD, CLS, SEP = 3, 4, 5  # as in google/fnet-base
 HARD = [
     "", " ", "  ", "a", " a", "a ", "  two  spaces ", "tab\there", "line\nend\n", "\u00a0no\u00a0break\u3000wide ", "\u3000",
     "Zoë naïve café ÀÖØ", "e\u0301\u0323x", "x \u0301y", "ﬁ ﬀ ½ ① ™ …", "ＡＢ～ 𝐀𝒛𝟘 ｶﾞ", "한글 가 漢字 日本語", "😀 hello 🎉👨\u200d👩\u200d👧",
@@ -78,7 +78,7 @@ def weft_ids(program, folder, back, texts):
 
 
 def prepare(folder, pieces, settings, reference, alone):
-    """Makes a folder whose tokenizer is in spiece.model, or only in tokenizer.json (alone)."""
+    """Makes a folder with the tokenizer in spiece.model or, if `alone`, only in tokenizer.json."""
     transformers.FNetModel(transformers.FNetConfig(
         vocab_size=pieces.get_piece_size(), hidden_size=4, num_hidden_layers=0, intermediate_size=4)).save_pretrained(folder)
     with open(f"{folder}/tokenizer_config.json", "w") as file:
@@ -91,7 +91,7 @@ def prepare(folder, pieces, settings, reference, alone):
 
 
 def differing(name, pieces, texts, ours, theirs):
-    """The number of texts that differ. A few equally probable tokenizations do not count."""
+    """Returns the number of texts whose ids differ. A few ties (equally probable tokenizations) do not count."""
     count = ties = 0
     for text, a, b in zip(texts, ours, theirs, strict=True):
         if a == b:
@@ -145,9 +145,10 @@ def compare(program, scratch, pieces, settings, texts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the program built from bench/interop/encode.cpp")
-    parser.add_argument("--texts", action="append", help="files to learn from and to compare (weft's pages)")
-    parser.add_argument("--size", type=int, default=8000, help="maximum number of pieces")
-    parser.add_argument("--lines", type=int, default=2000, help="lines of the texts to compare")
+    parser.add_argument("--texts", action="append",
+                        help="text files for training and for the comparison (default: weft's pages)")
+    parser.add_argument("--size", type=int, default=8000, help="maximum number of pieces in the vocabulary")
+    parser.add_argument("--lines", type=int, default=2000, help="number of lines of the texts to compare")
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     root = pathlib.Path(__file__).parents[2]

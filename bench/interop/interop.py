@@ -1,7 +1,8 @@
-"""Compares weft with the packages of other people's checkpoints, with random weights, many sizes and lengths.
+"""Compares weft with the packages whose checkpoints it reads, using models with random weights in many sizes and
+lengths.
 
 Both programs compute outputs and gradients of the same checkpoint. weft then writes the checkpoint back, and the
-package reads it again. The package must miss nothing and warn of nothing. See bench/interop/run."""
+package reads it again. The package must find all tensors and print no warning. See bench/interop/run."""
 import argparse
 import copy
 import json
@@ -16,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 CASES = {}
-ILL_CONDITIONED = []  # gradients whose f32 is not within the bound of f64 in the program itself
+ILL_CONDITIONED = []  # gradients for which the package's own f32 result is too far from its f64 result
 
 
 def case(function):
@@ -51,7 +52,7 @@ def ask(program, form, folder, scratch, inputs, dtype, task=None):
 
 
 def random_state(model):
-    """Gives every parameter a random value, biases and norms, too, except constants."""
+    """Gives every trainable parameter random values, including biases and norm weights."""
     for parameter in model.parameters():
         if parameter.requires_grad:
             torch.nn.init.uniform_(parameter, -0.5, 0.5)
@@ -67,7 +68,7 @@ def save_state(model, folder, config=None):
 
 
 def run(model, name, ids):
-    """Computes the gradients; returns the output and the inputs for weft."""
+    """Computes the gradients. Returns the output and the inputs for weft."""
     out = model(ids)
     inputs = {"ids": ids, "d." + name: torch.randn(out.shape, dtype=torch.float64)}
     (out * inputs["d." + name].to(out.dtype)).sum().backward()
@@ -75,7 +76,8 @@ def run(model, name, ids):
 
 
 def exact_positions(model):
-    """labml-nn's table of positions is f32. In f64 both sides use its formula."""
+    """Recomputes the position table in f64. labml-nn's own table has f32 precision, which is too coarse for the
+    comparison in f64."""
     table = model.src_embed.positional_encodings
     d = table.shape[-1]
     angle = torch.arange(table.shape[0], dtype=torch.float64)[:, None] / 10000 ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
@@ -83,8 +85,9 @@ def exact_positions(model):
 
 
 def check(model, outputs, ours, slopes, dtype, scale=lambda name: 1.0, inputs=None):
-    """The largest relative error. With the inputs of a model that takes only ids, gradients that the program's own f32
-    misses, too, do not count."""
+    """Returns the largest relative error. If `inputs` is given (only for models that take nothing but ids),
+    ill-conditioned gradients do not count: those for which the package's own f32 result is also too far from its f64
+    result."""
     bound = 1e-9 if dtype == "f64" else 2e-5
     worst = max(compare(name, ours[name], value, bound, dtype) for name, value in outputs.items())
     exact = None
@@ -140,7 +143,7 @@ def huggingface_fnet(program, scratch, rng, dtype):
     model = model.double() if dtype == "f64" else model
     n, b = rng.choice([1, 2, 3, 7, 11, 13, 16, 17]), rng.choice([1, 2, 3])
     ids = torch.randint(config.vocab_size - 1, (b, n))
-    ids += ids >= config.pad_token_id  # without padding: its embedding has no gradient in transformers
+    ids += ids >= config.pad_token_id  # no padding ids, because their embedding has no gradient in transformers
     types = torch.randint(config.type_vocab_size, (b, n))
     out = model(input_ids=ids, token_type_ids=types, output_hidden_states=True)
     outputs = {"hidden": out.hidden_states[-1]}
@@ -163,7 +166,8 @@ def huggingface_fnet(program, scratch, rng, dtype):
     if [w for w in told if "FNet" in str(w.message)]:
         raise Failed(f"{kind.__name__} written back: {told[0].message}")
     for (name, one), (_, two) in zip(model.state_dict().items(), back.state_dict().items()):
-        # weft writes the one that transformers reads.
+        # transformers does not read this bias if the embeddings are not tied. weft writes only the bias that
+        # transformers reads.
         unread = name == "cls.predictions.bias" and not config.tie_word_embeddings
         if not unread and not torch.equal(one.float(), two.float()):
             raise Failed(f"{kind.__name__} written back: {name} differs")
@@ -174,7 +178,8 @@ def huggingface_fnet(program, scratch, rng, dtype):
 def g_mlp_pytorch(program, scratch, rng, dtype):
     from g_mlp_pytorch import gMLP
 
-    # Its embedding is √dim times weft's, which is f32. In f64 √dim is a power of two, so nothing is rounded.
+    # The package's embedding is √dim times weft's, and weft stores it in f32. In f64, √dim is a power of two here, so
+    # nothing is rounded.
     causal, dim = rng.random() < 0.5, rng.choice([4, 16] if dtype == "f64" else [6, 8, 14])
     sizes = dict(num_tokens=rng.choice([7, 31]), dim=dim, depth=rng.choice([1, 2, 3]), seq_len=rng.choice([3, 7, 11, 16]),
                  ff_mult=rng.choice([2, 4]), causal=causal)
@@ -186,7 +191,8 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
     outputs, inputs = run(model, "words", torch.randint(sizes["num_tokens"], (rng.choice([1, 2, 3]), n)))
     ours, slopes = ask(program, "g-mlp-pytorch", f"{scratch}/model", scratch, inputs, dtype,
                        "causal-lm" if causal else "masked-lm")
-    # The package stores the embedding √dim times as large. Its gradient is smaller by √dim; the format multiplies it.
+    # The package's embedding is √dim times weft's, so its gradient is weft's divided by √dim. weft's format multiplies
+    # the gradient by √dim, like any tensor of this name. The factor 1 / dim corrects both.
     worst = check(model, outputs, ours, slopes, dtype, lambda name: 1 / dim if name == "to_embed.weight" else 1)
     gMLP(**sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
     return f"gMLP causal={causal} {n}x{dim}", worst
@@ -198,7 +204,7 @@ def labml_gmlp(program, scratch, rng, dtype):
     from labml_nn.transformers.gmlp import GMLPBlock
     from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, Generator
 
-    class AutoRegressive(torch.nn.Module):  # like labml_nn/transformers/basic/autoregressive_experiment.py
+    class AutoRegressive(torch.nn.Module):  # as in labml_nn/transformers/basic/autoregressive_experiment.py
         def __init__(self, d, d_ffn, seq_len, layers, vocabulary):
             super().__init__()
             self.src_embed = EmbeddingsWithPositionalEncoding(d, vocabulary)
@@ -244,9 +250,9 @@ def labml_fnet(program, scratch, rng, dtype):
 
 
 def tnn_arguments(rng):
-    """The options of both TNN formats."""
+    """Returns random options, which both TNN formats have."""
     decay = rng.choice(["none", "one", "one", "many"])
-    normalize = rng.random() < 0.2  # the coefficients above lag 0
+    normalize = rng.random() < 0.2  # divides by the sum of the coefficients
     act = lambda: rng.choice(["silu", "gelu", "elu", "leak", "sigmoid", "1+elu", "none"])
     return {"act_fun": act(), "use_norm": rng.random() < 0.4, "norm_type": rng.choice(["layernorm", "simplermsnorm"]),
             "use_decay": decay == "one", "use_multi_decay": decay == "many", "gamma": rng.choice([0.9, 0.99, 1.0]),
@@ -257,7 +263,7 @@ def tnn_arguments(rng):
 
 
 def back_again(scratch, make, inputs, outputs, dtype):
-    """Loads the checkpoint that weft wrote, with the arguments that weft wrote beside it."""
+    """Loads the checkpoint and the arguments that weft wrote, and compares the outputs."""
     with open(f"{scratch}/out/back/config.json") as file:
         model = make(json.load(file))
     model.load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
@@ -314,7 +320,7 @@ def tnn_pytorch(program, scratch, rng, dtype):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the program built from bench/interop/answer.cpp")
-    parser.add_argument("--cases", type=int, default=60, help="number of cases per kind and dtype")
+    parser.add_argument("--cases", type=int, default=60, help="number of cases for each kind and dtype")
     parser.add_argument("--kind", choices=CASES, action="append")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -336,7 +342,7 @@ def main():
                         print(f"{name} {dtype} case {k}: {error}")
             else:
                 failed += options.cases - good
-                besides = (f"; without {len(ILL_CONDITIONED)} gradients that the program's f32 misses, too"
+                besides = (f"; {len(ILL_CONDITIONED)} gradients are inaccurate in the package's own f32 and do not count"
                            if ILL_CONDITIONED else "")
                 print(f"{name} {dtype}: {good} of {options.cases} cases agree, largest error {worst:.2g} of the largest"
                       f" value of its tensor{besides}")

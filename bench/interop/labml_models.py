@@ -1,12 +1,12 @@
-"""labml-nn's models, made of its modules like in its experiments, which themselves import modules that no longer
-exist."""
+"""Builds labml-nn's models from its modules, as its experiments do. The experiments cannot be used, because they import
+modules that no longer exist."""
 import torch
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.fnet import FNetMix
 from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, TransformerLayer
 
 
-class FNetClassifier(torch.nn.Module):  # like labml_nn/transformers/fnet/experiment.py
+class FNetClassifier(torch.nn.Module):  # as in labml_nn/transformers/fnet/experiment.py
     def __init__(self, d, d_ffn, layers, vocabulary, classes, longest=5000):
         super().__init__()
         layer = TransformerLayer(d_model=d, self_attn=FNetMix(), feed_forward=FeedForward(d, d_ffn), dropout_prob=0.1)
@@ -16,5 +16,5 @@ class FNetClassifier(torch.nn.Module):  # like labml_nn/transformers/fnet/experi
         self.eval()
 
     def forward(self, ids):
-        """The logits (b, classes) of the last token of ids (b, n)."""
+        """Returns the logits (b, classes) of the last token for ids (b, n)."""
         return self.generator(self.encoder(self.src_embed(ids.T), None)[-1])

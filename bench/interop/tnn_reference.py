@@ -1,8 +1,8 @@
-"""TNN by the formulas of its paper (arXiv 2305.04749), with the names and options of OpenNLPLab's fairseq and
-tnn-pytorch.
+"""Implements TNN by the formulas of its paper (arXiv 2305.04749), with the names and options of OpenNLPLab's fairseq
+and tnn-pytorch.
 
-Neither program can be installed: fairseq's needs its own build, and tnn-pytorch's package on PyPI has no Python file.
-Here Toeplitz matrices are explicit; the originals use FFTs."""
+Neither program can be installed: the fairseq version needs its own build, and tnn-pytorch's package on PyPI has no
+Python file. Here Toeplitz matrices are explicit, whereas the original programs use FFTs."""
 import math
 
 import torch
@@ -59,7 +59,7 @@ class Tno(nn.Module):
         self.rpe = Rpe(h * dim, a)
 
     def coefficients(self, lags, n):
-        """The coefficients t (h, m, dim) for m lags."""
+        """Returns the coefficients t (h, m, dim) for m lags."""
         place = {1: lags, 2: lags / max(n - 1, 1), 3: torch.exp(lags / max(n - 1, 1))}[self.a["par_type"]]
         t = self.rpe(place[:, None]).unflatten(-1, (self.h, -1)).transpose(0, 1)
         if self.a["use_decay"] or self.a["use_multi_decay"]:
@@ -123,7 +123,7 @@ class FairseqLayer(nn.Module):
 
 
 class FairseqLanguageModel(nn.Module):
-    """Made from a dictionary of arguments, like fairseq's Namespace."""
+    """Its constructor takes a dictionary with the arguments of fairseq's Namespace."""
 
     def __init__(self, vocabulary, a):
         super().__init__()
@@ -158,7 +158,7 @@ class TnnLayer(nn.Module):
 
 
 class TnnModel(nn.Module):
-    """TnnLayers with weft's embedding and head around them; with `classes` a classifier, whose padding id is 0."""
+    """TnnLayers between weft's embedding and weft's head. With `classes`, it is a classifier whose padding id is 0."""
 
     def __init__(self, vocabulary, layers, a, final_norm="layernorm", tied=True, classes=0):
         super().__init__()

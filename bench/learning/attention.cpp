@@ -1,4 +1,4 @@
-// weft-attention: the weft command with the architectures of models/examples in addition to its own.
+// weft-attention is the weft command with the architectures of models/examples in addition to the built-in ones.
 #include "models/examples/attention/attention.h"
 #include "models/examples/amlp/amlp.h"
 #include "tools/console/command.h"

@@ -1,6 +1,6 @@
-// weft-run-start: writes the start of a run of weft train on a text, so that another program can repeat the run. It
-// writes the initial parameters as "parameter.NAME", and the batches of the first steps as "tokens" and "target"
-// (steps, b, n).
+// weft-run-start: writes the start of a weft train run on a text, so that another program can repeat the run. The file
+// contains the initial parameters as "parameter.NAME", and the batches of the first steps as "tokens" and "target" with
+// the shape (steps, b, n).
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Like weft train makes them from run.json.
+// Makes the initial model as weft train does from run.json.
 std::unique_ptr<Model> model_of(const json& run, std::int64_t symbols, const Random& seed) {
   const json& model = run["model"];
   return make_model(
@@ -25,7 +25,7 @@ std::unique_ptr<Model> model_of(const json& run, std::int64_t symbols, const Ran
       {seed.split(0), DType::f32});
 }
 
-// (b, n) → (1, b, n).
+// Reshapes (b, n) to (1, b, n).
 Tensor unsqueezed(const Tensor& x) { return reshape(x, {1, x.size(0), x.size(1)}); }
 
 using Named = std::vector<std::pair<std::string, Tensor>>;

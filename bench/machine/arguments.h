@@ -8,7 +8,8 @@
 
 namespace weft::bench {
 
-// Reads the arguments. Returns the exit code if they ask for help, else nothing. Wrong arguments are an Error.
+// Parses the arguments. If they ask for help, prints it and returns the exit code. Otherwise returns nothing. Throws an
+// Error if an argument is wrong.
 inline std::optional<int> parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);

@@ -1,4 +1,4 @@
-// Products of bf16 pairs in registers, by AVX512-BF16.
+// Measures products of bf16 pairs in registers with AVX512-BF16.
 #include <atomic>
 
 #include "machine/machine.h"
@@ -10,7 +10,7 @@
 namespace weft::bench {
 namespace {
 
-// Chains, multiply-adds of one instruction, and iterations per call.
+// Independent accumulators, multiply-adds per instruction, and iterations per call.
 constexpr int chains = 12;
 constexpr double work = 32;
 constexpr long iterations = 200000;

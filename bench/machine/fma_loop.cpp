@@ -1,5 +1,5 @@
-// Compiled once per instruction set, like the kernels. The compiler contracts multiply and add to one FMA where the
-// instruction set has it.
+// This file is compiled once per instruction set, like the kernels. The compiler contracts a multiply and an add to one
+// FMA if the instruction set has FMA.
 #include "machine/fma_loop.h"
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace {
 
 using Vector [[gnu::vector_size(WEFT_VECTOR_BYTES)]] = float;
 constexpr std::size_t lanes = WEFT_VECTOR_BYTES / sizeof(float);
-// Two units × 4 cycles of latency need 8 chains; 12 and the two operands fit into 16 registers.
+// Two FMA units with a latency of 4 cycles need at least 8 independent chains. 12 chains and the two operands fit into
+// 16 registers.
 constexpr std::size_t chains = 12;
 
 // acc_i ← acc_i · factor + term, in `chains` independent chains.
@@ -45,7 +46,7 @@ using Integers = __m128i;
 Integers multiply_pairs(Integers a, Integers b) { return _mm_madd_epi16(a, b); }
 #endif
 
-// acc_i ← the pair products of acc_i and factor. The additions do not matter, only the number of products.
+// acc_i ← the pair products of acc_i and factor. Only the number of products matters, not the result.
 template <std::size_t... I>
 int pair_loop(long iterations, int term, std::index_sequence<I...>) {
   using Ints [[gnu::vector_size(WEFT_VECTOR_BYTES)]] = int;
@@ -67,7 +68,7 @@ constexpr int (*pairs)(long, int) = nullptr;
 constexpr double pair_flops = 0;
 #endif
 
-// The barrier keeps the compiler from calling memcpy, which bypasses the cache for long copies.
+// The barrier prevents the compiler from calling memcpy, which bypasses the cache for long copies.
 void copy(const float* from, float* to, long n) {
   using Unaligned [[gnu::vector_size(WEFT_VECTOR_BYTES), gnu::aligned(4), gnu::may_alias]] = float;
   constexpr long step = lanes;

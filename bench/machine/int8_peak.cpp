@@ -1,4 +1,4 @@
-// Byte products in registers: of four bytes by AVX512-VNNI, or of pairs of 16 bits.
+// Measures integer products in registers: groups of four bytes with AVX512-VNNI, otherwise pairs of 16-bit integers.
 #include <atomic>
 
 #include "machine/fma_loop.h"
@@ -11,7 +11,7 @@
 namespace weft::bench {
 namespace {
 
-// Chains, multiply-adds of one instruction, and iterations per call.
+// Independent accumulators, multiply-adds per instruction, and iterations per call.
 constexpr int chains = 12;
 constexpr double work = 64;
 constexpr long iterations = 200000;

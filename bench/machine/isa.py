@@ -1,6 +1,6 @@
-"""--isa of bench/operations/compare and bench/steps/step_compare: caps peers and samples what they really run.
-usage: isa.py LIBRARY ISA PROBE... prints as JSON what the parts of PyTorch named by PROBES run; LIBRARY: see
-Sampler."""
+"""Implements --isa of bench/operations/compare and bench/steps/step_compare: caps peers and samples what they execute.
+usage: isa.py LIBRARY ISA PROBE...
+Samples the parts of PyTorch that the PROBEs name and prints the result as JSON. LIBRARY is the library of Sampler."""
 import ctypes
 import json
 import subprocess
@@ -9,24 +9,24 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# Kinds of samples, in increasing order of what a CPU must have; the same order as in sampled.h.
+# Kinds of samples, in increasing order of what a CPU must support. sampled.h has the same order.
 KINDS = ("other", "sse", "avx", "avx2", "avx512", "avx512bf16")
 
 
 @dataclass(frozen=True)
 class Cap:
-    most: str   # the best of KINDS that a peer may run
-    aten: str   # PyTorch's own kernels, and the code that its compiler writes
-    march: str  # the -march that its compiler gives to g++
+    most: str   # the most demanding of KINDS that a peer may run
+    aten: str   # PyTorch's own kernels, and the code that its compiler generates
+    march: str  # the -march that PyTorch's compiler passes to g++
     onednn: str
-    fbgemm: str | None  # products of bytes; AVX2 is its minimum
-    mkl: dict   # only on Intel's CPUs, except the compatible mode; on AMD's MKL runs AVX2 at most
+    fbgemm: str | None  # int8 products; AVX2 is FBGEMM's minimum
+    mkl: dict   # works on Intel CPUs only, except for the compatible mode; on AMD CPUs MKL uses at most AVX2
     ducc0: int  # x86-64 level
-    c_library: str | None = None  # features disabled for its copies
-    engine: str | None = None     # engine of quantized products
+    c_library: str | None = None  # CPU features that its copy functions must not use
+    engine: str | None = None     # PyTorch's engine for quantized products
 
     def environment(self):
-        """Environment variables of a peer's process."""
+        """Returns the environment variables for a peer's process."""
         found = {"ATEN_CPU_CAPABILITY": self.aten, "TORCHINDUCTOR_CPP_MARCH": self.march, **self.mkl,
                  "ONEDNN_MAX_CPU_ISA": self.onednn, "DUCC0_MAX_PSABI_LEVEL": str(self.ducc0)}
         if self.fbgemm:
@@ -48,7 +48,8 @@ CAPS = {
 
 
 def environment(isa):
-    """Environment that caps a peer; empty without --isa, and for instruction sets to which no peer can be capped."""
+    """Returns the environment that caps a peer. It is empty without --isa, and for instruction sets to which no peer
+    can be capped."""
     return CAPS[isa].environment() if isa in CAPS else {}
 
 
@@ -57,7 +58,7 @@ def weft_flags(isa):
 
 
 def require(program, isa, flags=()):
-    """Ends the program with the message of `program` if it cannot run the instruction set."""
+    """If `program` cannot use the instruction set, prints its error message and ends the script."""
     if isa:
         tried = subprocess.run([program, "--isa", isa, *flags], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if tried.returncode != 0:
@@ -66,8 +67,8 @@ def require(program, isa, flags=()):
 
 
 class Sampler:
-    """Samples of the vector instructions that this thread runs. The library weft-sampled, which is built beside the
-    programs, takes them; without it there are no samples."""
+    """Samples the vector instructions that this thread executes. It uses the library weft-sampled, which is in the same
+    folder as the programs. Without the library, there are no samples."""
 
     def __init__(self, library):
         self.library = ctypes.CDLL(str(library)) if Path(library).exists() else None
@@ -77,7 +78,7 @@ class Sampler:
         return Path(program).resolve().parent / "libweft-sampled.so"
 
     def sample(self, run, seconds):
-        """{kind: samples} while run is called repeatedly, at least once."""
+        """Calls `run` repeatedly for this time, but at least once. Returns {kind: number of samples}."""
         counts = (ctypes.c_long * len(KINDS))()
         if self.library is None:
             return dict.fromkeys(KINDS, 0)
@@ -97,20 +98,20 @@ def vectors(samples):
 
 
 def shares(samples):
-    """"avx2 95 %, sse 5 %", of the vector instructions."""
+    """Returns the shares of the vector instructions as text, for example "avx2 95 %, sse 5 %"."""
     every = vectors(samples)
     parts = [(kind, samples[kind] / every) for kind in reversed(KINDS[1:]) if every and samples[kind] > every / 100]
     return ", ".join(f"{kind} {part * 100:.0f} %" for kind, part in parts) or "no vector instructions"
 
 
 def ran(samples):
-    """The most demanding kind that makes up at least a twentieth of the vector instructions."""
+    """Returns the most demanding kind with at least a twentieth of the vector instructions."""
     return next((kind for kind in reversed(KINDS[1:]) if samples[kind] * 20 >= max(vectors(samples), 1)), "-")
 
 
 def is_capped(samples, isa):
-    """True if at most a twentieth of the vector instructions are beyond `isa`; None without --isa or without
-    samples."""
+    """Returns True if at most a twentieth of the vector instructions are beyond `isa`, and None without --isa or
+    without samples."""
     if isa not in CAPS or not vectors(samples):
         return None
     beyond = sum(samples[kind] for kind in KINDS[KINDS.index(CAPS[isa].most) + 1:])
@@ -118,12 +119,12 @@ def is_capped(samples, isa):
 
 
 def record(samples, isa):
-    """The entries of a contestant for the JSON."""
+    """Returns the JSON entries for the samples of a contestant."""
     return {"instructions": samples, "ran": ran(samples), "capped": is_capped(samples, isa)}
 
 
 def note(recorded):
-    """Text for a table: what ran, and whether it is beyond the cap."""
+    """Returns the text for a table: which instructions ran, and whether they are beyond the cap."""
     return f"ran {shares(recorded['instructions'])}" + (", NOT CAPPED" if recorded["capped"] is False else "")
 
 
@@ -153,7 +154,7 @@ def pair_probe(operation, *shapes):
     return probe
 
 
-ENGINE = None  # of quantized products
+ENGINE = None  # PyTorch's engine for quantized products
 # Each probe runs one of the libraries that PyTorch consists of.
 PROBES = {
     "ATen": pair_probe(lambda torch, x: torch.nn.functional.gelu(x), (512, 512)),
@@ -167,7 +168,8 @@ PROBES = {
 
 
 def probe(library, names):
-    """{probe: samples} of PyTorch in this process, and the capability that ATen reports."""
+    """Samples PyTorch in this process. Returns {probe: samples}, the capability that ATen reports, and the engine of
+    quantized products."""
     import torch
     torch.set_num_threads(1)
     sampler, found = Sampler(library), {}
@@ -181,7 +183,8 @@ def probe(library, names):
 
 
 def torch_parts(library, names, isa):
-    """What the parts of PyTorch run when capped to isa: {"ATen": record, ...}. Prints one line."""
+    """Samples what the parts of PyTorch execute if they are capped to `isa`. Returns {"ATen": record, ...} and prints
+    one line."""
     import os
     command = [sys.executable, "-W", "ignore", __file__, str(library), isa or "-", *names]
     answer = subprocess.run(command, env={**os.environ, **environment(isa)}, capture_output=True, text=True)

@@ -14,7 +14,7 @@
 namespace weft::bench {
 namespace {
 
-// Like bench/machine/isa.py for the peers.
+// The values of the environment variables. CAPS of bench/machine/isa.py has the same values for the peers.
 struct Cap {
   std::string onednn, c_library;
 };
@@ -31,10 +31,10 @@ Isa available(const std::string& name) {
     if (name == isa_name(isa)) return isa;
     names += (names.empty() ? "" : ", ") + std::string(isa_name(isa));
   }
-  throw Error("--isa " + name + ": expected one of those that this CPU and this build have: " + names);
+  throw Error("--isa " + name + " is not available: expected one that this CPU and this build support: " + names);
 }
 
-// True if the variable had another value.
+// Returns true if the variable had another value.
 bool set_variable(const char* name, const std::string& value) {
   const char* before = std::getenv(name);
   if (before != nullptr && before == value) return false;
@@ -42,8 +42,8 @@ bool set_variable(const char* name, const std::string& value) {
   return true;
 }
 
-// Before main(), OpenMP bound this thread to the first of its places (OMP_PROC_BIND). The new process must have all of
-// them.
+// With OMP_PROC_BIND, OpenMP binds this thread to its first place before main() starts. The restarted process must be
+// able to use all places.
 void unbind() {
   const int places = omp_get_num_places();
   if (places == 0) return;
@@ -72,7 +72,7 @@ void cap_isa(const std::string& name, char** argv) {
   }
   if (is_new) {
     unbind();
-    execv("/proc/self/exe", argv);  // returns if it fails; then only weft is capped
+    execv("/proc/self/exe", argv);  // returns only if it fails; then only weft is capped
   }
   Context::current().set_isa(isa);
 }

@@ -1,4 +1,4 @@
-"""Programs that answer requests. Each one is stopped while another is timed."""
+"""Starts programs that answer requests. Each program is stopped while another one is timed."""
 import os
 import signal
 import subprocess
@@ -8,8 +8,8 @@ HERE = Path(__file__).resolve().parent
 
 
 class Process:
-    """A program that answers each line with one line. It is stopped between requests, because active waiting would take
-    time from the others."""
+    """A program that answers each line of its input with one line. It is stopped between requests, because active
+    waiting would take CPU time from the other programs."""
 
     def __init__(self, command, environment, core=None):
         bind = ["taskset", "-c", str(core)] if core is not None else []

@@ -14,7 +14,7 @@ constexpr auto first = static_cast<std::size_t>(Sampled::sse);
 
 long vectors(const Samples& samples) { return std::accumulate(samples.begin() + first, samples.end(), 0L); }
 
-// The most demanding kind on a CPU with this instruction set of weft.
+// The most demanding kind that a CPU with this instruction set supports.
 std::size_t most_of(const std::string& isa) {
   if (isa == "sse2") return static_cast<std::size_t>(Sampled::sse);
   for (std::size_t i = 0; i < samples_count; ++i)

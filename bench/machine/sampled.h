@@ -1,5 +1,6 @@
-// Samples the vector instructions that work really runs, whatever a library claims. It takes samples of the instruction
-// at which the calling thread is. The encoding tells the instructions apart, in compiled and generated code.
+// Samples which vector instructions a piece of work executes, independently of what a library reports. Each sample is
+// the instruction that the calling thread is about to execute. The sampler classifies it by its encoding, so it also
+// works for code that is generated at run time.
 #pragma once
 #include <array>
 #include <functional>
@@ -7,21 +8,23 @@
 
 namespace weft::bench {
 
-// In increasing order of what a CPU must have. sse: legacy encoding. avx, avx2: VEX; avx2 if it is a fused multiply-add
-// or 256-bit integers. avx512: EVEX. avx512bf16: products of bf16 or, by VNNI, of bytes. other: no vectors.
+// The kinds are in increasing order of what a CPU must support. sse: legacy encoding. avx and avx2: VEX encoding; fused
+// multiply-adds and 256-bit integer instructions are avx2. avx512: EVEX encoding. avx512bf16: products of bf16 or, with
+// VNNI, of bytes. other: not a vector instruction.
 enum class Sampled { other, sse, avx, avx2, avx512, avx512bf16 };
 constexpr const char* sampled_names[] = {"other", "sse", "avx", "avx2", "avx512", "avx512bf16"};
 constexpr std::size_t samples_count = std::size(sampled_names);
 using Samples = std::array<long, samples_count>;
 
-// Samples while run is called repeatedly for that time. All zero on aarch64, which has no sampling.
+// Calls `run` repeatedly for this time and returns the number of samples of each kind. All counts are zero on aarch64,
+// where sampling is not implemented.
 Samples sample(const std::function<void()>& run, double seconds);
 
-// The most demanding kind that makes up at least a twentieth of the vector instructions, or "-" if there were none.
+// The most demanding kind with at least a twentieth of the vector instructions, or "-" if there were none.
 std::string ran(const Samples& samples);
-// True if more than a twentieth of them are beyond the current context's instruction set.
+// True if more than a twentieth of the vector instructions are beyond the current context's instruction set.
 bool is_beyond(const Samples& samples);
-// "avx2 95 %, sse 5 %": shares of the vector instructions.
+// The shares of the vector instructions as text, for example "avx2 95 %, sse 5 %".
 std::string shares(const Samples& samples);
 
 }  // namespace weft::bench

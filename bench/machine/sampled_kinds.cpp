@@ -1,4 +1,4 @@
-// The sampling itself, without weft. Python programs load it as a separate library.
+// The sampling itself. It does not depend on weft, because Python programs load it as a separate library.
 #include "machine/sampled_kinds.h"
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace {
 enum Kind { other, sse, avx, avx2, avx512, avx512bf16, kinds };
 volatile long counts[kinds];
 timer_t timer;
-// A separate stack for the handler: the stack pointer of oneDNN's generated code has no room below it.
+// The signal handler has its own stack, because oneDNN's generated code leaves no room below its stack pointer.
 alignas(64) char stack[1 << 16];
 stack_t stack_before;
 const int signal_number = SIGRTMIN + 5;
 
-// map: 1 is 0F, 2 is 0F 38, 3 is 0F 3A; is_wide: 256 bits; op: the byte after the prefix
+// The kind of a VEX instruction. The opcode map is 1 for 0F, 2 for 0F 38 and 3 for 0F 3A. `op` is the byte after the
+// prefix. `is_wide` is true for 256 bits.
 Kind vex_kind(int map, int op, bool is_wide) {
   if (map == 2 && op >= 0xF0) return other;  // BMI
   if (map == 3 && op == 0xF0) return other;
@@ -41,7 +42,7 @@ Kind legacy_kind(const std::uint8_t* code) {
   return is_vector ? sse : other;
 }
 
-// The kind by encoding: EVEX starts with 62, VEX with C5 or C4.
+// Classifies an instruction by its encoding: EVEX starts with 62, VEX with C5 or C4.
 Kind kind_of(const std::uint8_t* code) {
   if (code[0] == 0x62) {
     const int map = code[1] & 7, op = code[4];

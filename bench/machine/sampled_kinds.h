@@ -1,7 +1,7 @@
-// C functions, also for Python's ctypes. The kinds are those of sampled.h, in its order.
+// C functions, which Python's ctypes can also call. The kinds are those of sampled.h, in the same order.
 #pragma once
 
 extern "C" {
-[[gnu::visibility("default")]] void weft_sampling_start();             // samples the calling thread
-[[gnu::visibility("default")]] void weft_sampling_stop(long* counts);  // same thread; one count per kind
+[[gnu::visibility("default")]] void weft_sampling_start();             // starts sampling the calling thread
+[[gnu::visibility("default")]] void weft_sampling_stop(long* counts);  // from the same thread; one count per kind
 }

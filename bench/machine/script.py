@@ -1,4 +1,4 @@
-"""What the comparing scripts share: quartiles, and the programs that they need."""
+"""Functions that the scripts share: quartiles, and a check that a required program exists."""
 import statistics
 import sys
 from pathlib import Path
@@ -13,6 +13,6 @@ def quartiles(values):
 
 
 def require(program, preset="bench"):
-    """Ends the script, with the command that builds it, if a program is missing."""
+    """If a program is missing, prints the command that builds it and ends the script."""
     if not Path(program).is_file():
         sys.exit(f"no {program}: cmake --preset {preset} && cmake --build --preset {preset}")

@@ -5,9 +5,10 @@
 
 namespace weft::bench {
 
-double seconds_of(const std::function<void()>& run, long calls);  // the mean of that many calls
+double seconds_of(const std::function<void()>& run, long calls);  // the mean time of a call
 
-// The mean of as many calls as fit into min_seconds, at least one. Untimed calls of a tenth of that come first.
+// The mean time of as many calls as fit into min_seconds, but at least one. Before them, it makes untimed calls for a
+// tenth of this time.
 double seconds_per_call(const std::function<void()>& run, double min_seconds);
 
 double median_of(std::vector<double> x);  // x has at least one element

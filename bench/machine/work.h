@@ -1,4 +1,4 @@
-// Work: the common form of everything that a benchmark times, weft's and the peers'.
+// Work is the common form of everything that a benchmark times, for weft and for its peers.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -7,18 +7,18 @@
 
 namespace weft::bench {
 
-// The multiply-adds in registers that products are compared with: those of f32, or the instructions for bf16 and int8.
+// The multiply-adds in registers with which products are compared: those of f32, bf16 or int8.
 enum class Peak { same, bf16, int8 };
 
-// One call of `run` on prepared data of its own.
+// `run` makes one call, on data that are prepared in advance.
 struct Work {
   std::function<void()> run;
-  double flops = 0;           // nominal: complex transform 5 n log2 n, real 2.5 n log2 n, plain form
-  double bytes = 0;           // inputs and outputs, each once
-  double elements = 0;        // per thread; set it to report cycles per element, where arithmetic in cache matters
-  Peak peak = Peak::same;     // the kind of its products
-  bool memory_bound = false;  // compared with a copy of `bytes`
-  std::function<void()> read = {};    // only reads the bytes that may bound it, if flops do not
+  double flops = 0;                   // nominal, of the plain form: complex transform 5 n log2 n, real 2.5 n log2 n
+  double bytes = 0;                   // inputs and outputs, each counted once
+  double elements = 0;                // per thread; set it to report cycles per element of work in cache
+  Peak peak = Peak::same;             // the kind of its products
+  bool memory_bound = false;          // whether to compare it with a copy of `bytes`
+  std::function<void()> read = {};    // only reads the bytes whose reading may limit the speed
   std::function<void()> before = {};  // untimed, runs before each call of `run`
 };
 

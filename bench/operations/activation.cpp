@@ -1,4 +1,4 @@
-// Vector functions and activations in the first-level cache, in cycles per element.
+// Measures vector functions and activations on data in the first-level cache, in cycles per element.
 #include <memory>
 #include <vector>
 
@@ -12,7 +12,7 @@ using namespace detail;
 
 namespace {
 
-constexpr std::int64_t length = 3072;  // three such arrays take 36 KiB
+constexpr std::int64_t length = 3072;  // elements of an array; three arrays take 36 KiB
 
 std::shared_ptr<std::vector<float>> numbers(std::uint64_t stream) {
   const std::vector<float> x = Random(1, stream).uniform({length}, -5, 5).to_vector<float>();

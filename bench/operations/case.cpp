@@ -1,13 +1,13 @@
-// weft-case runs single cases on request, for bench/operations/compare. Each line of standard input is a request, and
-// the program prints one line of answer.
+// weft-case runs single cases for bench/operations/compare. Each line of standard input is a request, and the program
+// answers it with one line.
 //   machine                       CPU | instruction set | FFTW's version or "none"
-//   case weft|fftw KIND B N D C   makes the work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if there is none
+//   case weft|fftw KIND B N D C   prepares work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if unsupported
 //   run                           seconds per call
-//   ran                           the number of samples at vector instructions of each kind, by name (sampled.h)
-//   error KIND N                  relative L2 errors of a transform, weft's and FFTW's
+//   ran                           names of the instruction kinds (sampled.h), each with its number of samples
+//   error KIND N                  relative L2 errors of a transform by weft and by FFTW
 //   memory B N D C                extra bytes of a Toeplitz product: forward, forward + backward
-// A request that fails gives "error MESSAGE". --isa NAME caps the instruction set; an unknown one ends the program with
-// 2.
+// If a request fails, the answer is "error MESSAGE". --isa NAME caps the instruction set. If NAME is not available, the
+// program exits with code 2.
 #include <cstdio>
 #include <exception>
 #include <iostream>

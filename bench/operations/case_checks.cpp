@@ -14,14 +14,14 @@ namespace {
 
 using std::int64_t;
 
-// Rows of a spectrum or signal (interleaved if complex) and the expected outputs.
+// Rows of signals or spectra, and the expected outputs of their transforms. Complex input is interleaved.
 struct Rows {
   int64_t batch, n;
   std::vector<float> in;
   std::vector<std::vector<Wide>> expected;
 };
 
-// The whole spectrum from a row of n/2+1 bins. Bin 0 and, for even n, bin n/2 are real.
+// Extends a row of n/2+1 bins to the whole Hermitian spectrum. Bin 0 and, for even n, bin n/2 are real.
 std::vector<Wide> hermitian(const float* half, int64_t n) {
   std::vector<Wide> full(static_cast<std::size_t>(n));
   for (int64_t k = 0; 2 * k <= n; ++k) {
@@ -45,7 +45,7 @@ Rows make_rows(const std::string& kind, int64_t n) {
       row[1] = 0;
       if (n % 2 == 0) row[n + 1] = 0;
       x = hermitian(row, n);
-      for (Wide& value : x) value = std::conj(value);  // IDFT(x) = conj DFT(conj x), here real
+      for (Wide& value : x) value = std::conj(value);  // IDFT(x) = conj(DFT(conj(x))), which is real here
     } else {
       for (int64_t j = 0; j < n; ++j)
         x[static_cast<std::size_t>(j)] = real ? Wide(row[j]) : Wide(row[2 * j], row[2 * j + 1]);
@@ -77,7 +77,7 @@ Tensor weft_transform(const std::string& kind, const Rows& r) {
   return raw::contiguous(transpose(fft(raw::contiguous(transpose(x, 0, 1)), -2), 0, 1));
 }
 
-// The peak memory of a fresh context in which f runs, minus the results of f.
+// Runs f in a fresh context and returns the context's peak memory minus the memory of f's results.
 template <class F>
 int64_t peak_beyond_results(int threads, F f) {
   Context fresh;

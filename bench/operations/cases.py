@@ -1,11 +1,12 @@
-"""The cases of bench/operations/compare: the work of weft, the work of its peers, and the goal for the ratio."""
+"""The cases of bench/operations/compare: weft's work, the work of its peers, and the goal for the ratio of their
+speeds."""
 import math
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A piece of work; kinds and sizes are those of work.h."""
+    """A piece of work. kinds.h describes the kinds and sizes."""
     kind: str
     b: int
     n: int
@@ -23,8 +24,9 @@ class Spec:
 
 @dataclass(frozen=True)
 class Rival:
-    """A peer, and the ratio of speeds weft : peer to reach. Speed is `by` per second: calls, flops, bytes, n log n."""
-    who: str  # torch, fftw, ducc0; weft: another work of weft itself
+    """A peer, and the goal for weft's speed divided by the peer's. Speed is the amount of `by` per second: calls,
+    flops, bytes or n log n."""
+    who: str  # torch, fftw or ducc0; weft: other work of weft itself
     goal: float | None = None
     spec: Spec | None = None  # the peer's work, if it differs
     by: str = "calls"
@@ -37,7 +39,7 @@ class Case:
     who: str = "weft"
     note: str = ""
     most_threads: int | None = None
-    bound: float | None = None  # our time may be at most this multiple of least_time()
+    bound: float | None = None  # goal: weft's time is at most this multiple of least_time()
 
     def name(self):
         return " ".join(x for x in (self.spec.label(), self.note, "" if self.who == "weft" else f"({self.who})") if x)
@@ -57,7 +59,7 @@ def fourier_mix():
 
 
 def columns():
-    """c2c along axis -2. The working set is input and output together; FFTW transforms contiguous rows."""
+    """c2c along axis -2. The MiB are those of input and output together. FFTW transforms contiguous rows instead."""
     channels = 64
     for mib in (4, 64):
         for n in (256, 512, 1024, 2048, 4096):
@@ -77,13 +79,13 @@ def rows():
         for n in (96, 360, 768, 1000, 1536):
             yield Case(Spec(kind, 64, n), (Rival("fftw", 1.0), Rival("torch"), Rival("ducc0")))
         for n in (97, 509, 1009, 8191):
-            power = 1 << (2 * n).bit_length()  # the next power above 2n; a length may take at most 3 times its time
+            power = 1 << (2 * n).bit_length()  # above 2n; n may take at most 3 times as long as this power of two
             yield Case(Spec(kind, 64, n), (Rival("weft", 1 / 3, Spec(kind, 64, power)), Rival("fftw")))
 
 
 def growth():
-    """The cost of the long product divided by n log2 n, relative to n = 1024: at most 1.25 and 2 times. FFTW, which
-    takes minutes to plan, runs with one thread only."""
+    """The growth of a product's time divided by n log2 n, relative to n = 1024. The goals are at most 1.25 and 2. FFTW
+    runs with one thread only, because its planning takes minutes."""
     for who in ("weft", "fftw"):
         start = Spec("toeplitz-cached", 1, 1024, 64)
         for n, most in ((1 << 16, 1.25), (1 << 20, 2.0)):
@@ -97,13 +99,16 @@ def cases():
 
 
 def least_work(spec):
-    """(bytes, flops) of Fourier mixing or a Toeplitz product, for a lower bound of its time. Bytes: each input of the
-    operation (and of its backward) is read once, each output is written once. Spectra count only if they are given,
-    because a fused product keeps its own spectra in the caches. Flops: 5 n log2 n for a complex transform, half of that
-    for a real one, plus the products of elements. A Toeplitz product of n real elements takes complex transforms of n
-    (kernels/toeplitz_ring.h). Per element it takes 2 flops for the factors before, 3 after and 6 for the product of
-    spectra; backward transforms x again. Mixing takes real transforms along one axis and complex transforms of half as
-    many columns along the other, in the cheaper order."""
+    """Returns (bytes, flops) of Fourier mixing or a Toeplitz product, for a lower bound of its time.
+
+    Bytes: each input of the operation (and of its backward) is read once, and each output is written once. Spectra
+    count only if they are inputs, because a fused product keeps its own spectra in the caches.
+
+    Flops: a complex transform takes 5 n log2 n and a real one half of that. Elementwise products are added. A Toeplitz
+    product of n real elements uses complex transforms of length n (kernels/toeplitz_ring.h). For each element, it takes
+    2 flops for the factors before the transform, 3 for those after it, and 6 for the product of spectra. Backward
+    transforms x again. Mixing uses real transforms along one axis, and complex transforms of half as many columns along
+    the other axis, in the cheaper order."""
     b, n, d = spec.b, spec.n, spec.d
     if spec.kind in ("mix", "mix-train"):
         passes = 2 if spec.kind == "mix-train" else 1
@@ -125,25 +130,26 @@ def transform(n):
 
 
 def least_time(work, copy_rate, fma_rate):
-    """Seconds: the bytes at the speed of a copy, plus the arithmetic at 40 % of the multiply-adds in registers."""
+    """Returns seconds: the bytes at the speed of a copy, plus the flops at 40 % of the speed of multiply-adds in
+    registers."""
     return work[0] / copy_rate + work[1] / (0.4 * fma_rate)
 
 
 def amount(spec, by, reply):
-    """The amount of work of a call in the unit of a speed; reply is (flops, bytes) from weft-case."""
+    """Returns the amount of work of one call, in the unit `by`. `reply` is (flops, bytes) from weft-case."""
     if by == "n log n":
         return spec.n * math.log2(spec.n)
     return {"calls": 1.0, "flops": reply[0], "bytes": reply[1]}[by]
 
 
 def nominal_flops(spec):
-    """5 n log2 n for a complex transform, half of that for a real one; for the charts."""
+    """Returns the flops for the charts: 5 n log2 n for a complex transform, half of that for a real one."""
     transform = 5 * spec.n * math.log2(spec.n) * spec.b
     return {"c2c": transform, "r2c": transform / 2, "c2c-columns": transform * spec.d}.get(spec.kind)
 
 
 def error_lengths(everything):
-    """Lengths at which the error of transforms is measured."""
+    """Returns the lengths at which the errors of transforms are measured."""
     some = {*range(1, 65), *(1 << k for k in range(6, 13)), 96, 97, 100, 101, 127, 243, 251, 343, 360, 509, 625, 768,
             1000, 1009, 1155, 1331, 1536, 2021, 2187, 2310, 3003, 3125, 3600, 4093, 4095}
     large = {1 << 13, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 8191, 16411, 59049, 100000, 2 * 8191, 1000000}
@@ -151,7 +157,8 @@ def error_lengths(everything):
 
 
 def is_smooth(n):
-    """True if all prime factors are at most 13, so that the transform is mixed radix, not Bluestein."""
+    """Returns True if all prime factors are at most 13. Then the transform uses mixed radices instead of Bluestein's
+    algorithm."""
     for p in (2, 3, 5, 7, 11, 13):
         while n % p == 0:
             n //= p

@@ -1,4 +1,4 @@
-"""The processes that run the work: weft-case and peer.py, each with its own setting."""
+"""Starts the processes that run the work: weft-case and peer.py, each with its own setting."""
 import os
 import sys
 from pathlib import Path
@@ -10,13 +10,13 @@ from process import Process
 
 
 class Contestant:
-    """A process of weft or a peer at one setting, and the setting's name."""
+    """A process of weft or a peer at one setting, with the name of the setting."""
 
     def __init__(self, who, process, setting):
         self.who, self.process, self.setting = who, process, setting
 
     def make(self, spec, formulation="-"):
-        """(flops, bytes) per call, or None if the contestant has no such work."""
+        """Prepares the work. Returns (flops, bytes) per call, or None if the contestant does not support the work."""
         prefix = f"case {self.who} " if self.who in ("weft", "fftw") else "case "
         suffix = "" if self.who in ("weft", "fftw") else f" {formulation}"
         answer = self.process.ask(prefix + spec.request() + suffix).split()
@@ -26,14 +26,15 @@ class Contestant:
         return float(self.process.ask("run"))
 
     def ran(self):
-        """Samples of the vector instructions of more calls."""
+        """Makes more calls and returns samples of their vector instructions."""
         kinds = self.process.ask("ran").split()
         return dict(zip(kinds[::2], map(int, kinds[1::2])))
 
 
 class Team:
-    """All contestants at a number of threads. weft is bound to its cores. A peer is unbound at each of its settings,
-    and its best one counts. At 1 thread all are bound to the same core and have only one setting."""
+    """All contestants with one number of threads. weft is bound to its cores. A peer is not bound to cores. It runs at
+    several settings, of which the best one counts. With 1 thread, all contestants are bound to the same core and have
+    only one setting."""
 
     def __init__(self, threads, weft_case, min_time, isa=None):
         self.threads, self.weft_case, self.min_time, self.isa = threads, weft_case, min_time, isa
@@ -41,7 +42,7 @@ class Team:
         self.made = {}
 
     def settings(self):
-        """(threads, OMP_WAIT_POLICY). One thread does not wait for another."""
+        """Returns a peer's settings (threads, OMP_WAIT_POLICY). A single thread never waits, so it needs no policy."""
         if self.threads == 1:
             return [(1, None)]
         return [(1, None), (self.threads, "active"), (self.threads, "passive")]
@@ -63,7 +64,7 @@ class Team:
         return Contestant(who, Process(command, environment, self.core), setting)
 
     def contestants(self, who, role="peer"):
-        """Only weft has a single contestant; each role of it is a separate process."""
+        """Returns the contestants of a program. weft has a single contestant for each role, in a separate process."""
         if (who, role) not in self.made:
             settings = [(self.threads, None)] if who == "weft" else self.settings()
             self.made[who, role] = [self.start(who, threads, policy) for threads, policy in settings]

@@ -1,4 +1,5 @@
-// Dense products C (m, n) = A (m, k) B (k, n); with few rows of A and hot or cold B; the fully connected layer; einsum.
+// Benchmarks of dense products C (m, n) = A (m, k) B (k, n). Some have few rows of A and a B that is or is not in
+// cache. Also benchmarks of linear layers and einsum.
 #include "operations/family.h"
 
 namespace weft::bench {
@@ -26,7 +27,7 @@ void add(const std::string& kind, const Product& p, int threads, std::optional<R
   add_benchmarks(kind, sizes_of(p), label, threads, rival);
 }
 
-// Other work of weft on the same sizes.
+// Uses other work of weft with the same sizes as the peer.
 Rival plainer(const std::string& kind, const Product& p) {
   return {kind, [=](int threads) { return weft_work(kind, sizes_of(p), threads); }};
 }

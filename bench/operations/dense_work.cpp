@@ -1,4 +1,4 @@
-// Dense products: matmul, linear, einsum.
+// Work that consists of dense products: matmul, linear, einsum.
 #include <cmath>
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ Tensor normal(const Shape& shape, std::uint64_t stream, double deviation = 1) {
 
 Tensor in_bf16(const Tensor& x) { return raw::convert(x, DType::bf16); }
 
-// y (m, n) = x (m, k) Wᵀ + b. The weights preserve the scale of x.
+// y (m, n) = x (m, k) Wᵀ + b. The weights are scaled so that y has about the same variance as x.
 std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
   const Tensor x = normal({s.b, s.d}, 0), weight = normal({s.n, s.d}, 1, 1 / std::sqrt(static_cast<double>(s.d))),
                bias = normal({s.n}, 2);
@@ -32,7 +32,7 @@ std::function<void()> linear_run(const std::string& kind, const Sizes& s) {
   };
 }
 
-// C (m, n) in bf16; `form` says which of A and B is stored transposed.
+// The product C (m, n) = A B in bf16. `form` says which of A and B are stored transposed.
 std::function<void()> bf16_run(const std::string& form, const Sizes& s) {
   const auto made = [](const Shape& shape, std::uint64_t stream, char stored) {
     const Shape other = {shape[1], shape[0]};
@@ -42,11 +42,11 @@ std::function<void()> bf16_run(const std::string& form, const Sizes& s) {
   return [a = made({s.b, s.d}, 0, form[0]), b = made({s.d, s.n}, 1, form[1])] { matmul(a, b); };
 }
 
-// "einsum:EQUATION:SIZES"; the sizes are in the order in which the letters first appear.
+// Parses "einsum:EQUATION:SIZES". The sizes are in the order in which the letters first appear.
 struct EinsumCase {
   std::string equation;
   std::vector<Shape> shapes;
-  double flops = 0;  // for one nest of loops: one operation per operand and combination of indices
+  double flops = 0;  // of the plain loop nest: one per operand and index combination
 
   explicit EinsumCase(const std::string& kind) {
     std::istringstream in(kind.substr(kind.find(':') + 1));
@@ -86,7 +86,7 @@ Work with_threads(int threads, std::function<void()> run, double flops, double b
           flops, bytes};
 }
 
-// y (m, n) = x (m, k) Wᵀ from packed weights that are not in cache.
+// y (m, n) = x (m, k) Wᵀ with packed weights that are not in cache.
 std::function<void()> packed_run(const Sizes& s) {
   const auto packed = std::make_shared<std::vector<PackedWeight>>();
   for (const Tensor& weight : weights_of("linear-packed-cold", s)->all) packed->emplace_back(weight);
@@ -94,7 +94,7 @@ std::function<void()> packed_run(const Sizes& s) {
   return [=, x = normal({s.b, s.d}, 0)] { packed_linear(x, (*packed)[(*taken)++ % packed->size()]); };
 }
 
-// y (m, n) = x (m, k) Wᵀ for a bf16 x, with packed or quantized weights.
+// y (m, n) = x (m, k) Wᵀ with a bf16 x and packed or quantized weights.
 Work narrow_work(const std::string& kind, const Sizes& s, int threads) {
   const Tensor x = in_bf16(normal({s.b, s.d}, 0)), weight = normal({s.n, s.d}, 1);
   const double x_and_y = 2.0 * static_cast<double>(s.b * (s.n + s.d)), elements = static_cast<double>(s.n * s.d);
@@ -115,7 +115,7 @@ Work narrow_work(const std::string& kind, const Sizes& s, int threads) {
       threads, [=] { quantized_linear(x, (*all)[(*taken)++ % all->size()]); }, dense_flops(s), x_and_y + elements);
   w.peak = Peak::int8;
   if (kind == "linear-int8-cold") {
-    const auto numbers = std::make_shared<std::vector<Tensor>>();  // the same number of bytes
+    const auto numbers = std::make_shared<std::vector<Tensor>>();  // for reading: as many bytes as the weights
     for (int64_t i = 0; i < count; ++i) numbers->push_back(Tensor::zeros({s.n * s.d / 4}));
     w.read =
         read_work([=] { return (*numbers)[(*taken)++ % numbers->size()].data<float>(); }, s.n * s.d / 4, threads).run;

@@ -24,13 +24,13 @@ std::vector<Entry>& registered() {
 
 constexpr double repetition_seconds = 0.02;
 
-// Calls round(), which returns its seconds, until a repetition is long enough.
+// Calls round() until the sum of the seconds that it returns is long enough for a repetition.
 template <class F>
 void repeat_rounds(F round) {
   for (double seconds = 0; seconds < repetition_seconds;) seconds += round();
 }
 
-// Repeats a call for half a millisecond, after one call that brings its data back into cache.
+// Repeats a call for half a millisecond. An untimed call before it brings the data back into cache.
 class Burst {
  public:
   explicit Burst(std::function<void()> run) : run_(std::move(run)) {
@@ -48,9 +48,10 @@ class Burst {
   long calls_ = 0;
 };
 
-// Runs rounds of multiply-adds, reading, work and the peer one after the other. A change of the machine's speed that
-// lasts longer than a round then affects all of them. "limit": the time of the slower of multiply-adds and reading,
-// divided by the time of the work. "cycles": cycles per element, if two FMA units take one vector each per cycle.
+// Each round runs the multiply-adds, the reading, the work and the peer one after the other. If the speed of the
+// machine changes for longer than a round, it changes for all of them. The counter "limit" is the time of the
+// multiply-adds or of the reading, whichever is longer, divided by the time of the work. The counter "cycles" is the
+// number of cycles per element, assuming that each of two FMA units processes one vector per cycle.
 void time_in_turn(State& state, const Work& work, const Work& rival, const Work& fma) {
   const Burst fma_burst(fma.run), read(work.read), ours(work.run), theirs(rival.run);
   std::vector<double> own_seconds, rival_seconds, ratios, peaks, limits, cycles;
@@ -78,8 +79,9 @@ void count_rate(State& state, const char* name, double amount) {
   if (amount > 0) state.counters[name] = Counter(amount, Counter::kIsIterationInvariantRate);
 }
 
-// Times the work without a peer, right after measuring the machine. "limit": the time of a plain-store copy of the same
-// bytes, divided by the time of the work. "peak": the time of as many multiply-adds, divided by the time of the work.
+// Times work that has no peer, right after measuring the machine. The counter "limit" is the time of copying the same
+// number of bytes with ordinary stores, divided by the time of the work. The counter "peak" is the time of the same
+// number of multiply-adds, divided by the time of the work.
 void time_alone(State& state, const Work& work, const Work& fma, int threads) {
   const double copy = work.memory_bound ? plain_copy_seconds(work.bytes, threads) : 0;
   const double fma_seconds = work.flops > 0 ? work.flops / fma.flops * seconds_per_call(fma.run, 0.01) : 0;
@@ -87,7 +89,7 @@ void time_alone(State& state, const Work& work, const Work& fma, int threads) {
     if (work.before) work.before();
     return seconds_of(work.run, 1);
   };
-  seconds();  // fills caches, which other work may have emptied
+  seconds();  // fills the caches, because other work may have evicted the data
   std::vector<double> own_seconds;
   repeat_rounds([&] { return own_seconds.emplace_back(seconds()); });
   for (auto _ : state) state.SetIterationTime(median_of(own_seconds));
@@ -97,10 +99,10 @@ void time_alone(State& state, const Work& work, const Work& fma, int threads) {
 
 struct Made {
   Work work, rival;
-  std::string ran;  // "avx2, peer sse"
+  std::string ran;  // for example "avx2, peer sse"
 };
 
-// The instructions that both sides really ran.
+// The instruction sets that weft and the peer used, as samples show.
 std::string what_ran(const Work& work, const Work& rival) {
   const auto one = [](const Work& w) {
     const auto run = [&w] {
@@ -137,7 +139,7 @@ void add_one(const Entry& entry, const std::function<Work()>& make, const std::f
       ->Iterations(1);
 }
 
-// The peer; without a name if this build has none for the kind.
+// FFTW or oneDNN, or a Rival without a name if neither is available for this kind of work.
 Rival peer_of(const std::string& kind, const Sizes& sizes) {
   static const std::set<std::string> fftw_kinds = {"c2c", "r2c", "c2r", "c2c-columns", "toeplitz-cached"};
   if (fftw_kinds.count(kind) != 0 && !fftw_version().empty())

@@ -1,4 +1,4 @@
-// A family of benchmarks: its sizes and names.
+// Registers families of benchmarks with their sizes and names.
 #pragma once
 #include <functional>
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace weft::bench {
 
-// The work that weft's is compared with, the two run alternately: a peer's, or simpler work of weft.
+// The work with which weft's work is compared: that of a peer, or simpler work of weft. Both run alternately.
 struct Rival {
   std::string name;
   std::function<Work(int threads)> make;
 };
 
-// A registered benchmark; its name is KIND/LABEL/threads:T.
+// A registered benchmark. Its name is KIND/LABEL/threads:T.
 struct Entry {
   std::string kind, label;
   int threads;
@@ -23,12 +23,12 @@ struct Entry {
   std::string name() const { return kind + "/" + label + "/threads:" + std::to_string(threads); }
 };
 
-// All registered benchmarks so far, in order.
+// All benchmarks registered so far, in the order of registration.
 const std::vector<Entry>& entries();
 
-// Registers a benchmark with 1 and with `threads` threads. Its name is the part of `kind` before a colon. The peer is
-// the given one, or otherwise FFTW or oneDNN if it has the kind. The work is made at the first run and kept, because
-// repetitions are interleaved.
+// Registers a benchmark with 1 thread and one with `threads` threads. If `kind` contains a colon, only the part before
+// it becomes part of the name. The peer is `rival` if it is given, otherwise FFTW or oneDNN if it supports the kind.
+// The first run prepares the work. Later runs reuse it, because repetitions of different benchmarks are interleaved.
 void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads,
                     std::optional<Rival> rival = {});
 // Registers a benchmark without a peer, with exactly `threads` threads.

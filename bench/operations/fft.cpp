@@ -1,4 +1,5 @@
-// Transforms of contiguous rows, and along axis -2, where vectors hold neighboring channels.
+// Benchmarks of transforms of contiguous rows, and of transforms along axis -2, where a vector holds neighboring
+// channels.
 #include "operations/family.h"
 
 namespace weft::bench {

@@ -32,13 +32,13 @@ Buffer buffer(std::int64_t floats) {
 
 fftwf_complex* as_complex(const Buffer& data) { return reinterpret_cast<fftwf_complex*>(data.get()); }
 
-// Call it after planning, which overwrites the data.
+// Fills the buffer with random numbers. Call this after planning, because planning overwrites the data.
 void fill(const Buffer& data, std::int64_t floats) {
   const Tensor values = Random(1).normal({floats}, 0, 1);
   std::memcpy(data.get(), values.data<float>(), static_cast<std::size_t>(floats) * sizeof(float));
 }
 
-// c2c of (b, n, d) along n; d = 1 gives contiguous rows.
+// Plans c2c of (b, n, d) along n. With d = 1, the rows are contiguous.
 Plan c2c_plan(const Sizes& s, fftwf_complex* in, fftwf_complex* out) {
   const auto n = static_cast<int>(s.n), b = static_cast<int>(s.b), d = static_cast<int>(s.d);
   const fftwf_iodim transform = {n, d, d}, loops[] = {{b, n * d, n * d}, {d, 1, 1}};
@@ -69,7 +69,7 @@ std::function<void()> r2c_run(const Sizes& s) {
   return [=] { fftwf_execute_dft_r2c(plan.get(), in.get(), as_complex(out)); };
 }
 
-// Keeps its input unchanged, like weft.
+// Like weft, it does not overwrite its input.
 std::function<void()> c2r_run(const Sizes& s) {
   const std::int64_t size = 2 * s.b * (s.n / 2 + 1);
   const Buffer in = buffer(size), out = buffer(s.b * s.n);
@@ -87,8 +87,8 @@ void multiply(float* z, const float* w, std::int64_t count) {
   }
 }
 
-// y = irfft(rfft(x padded to 2n) · spectrum)[:n] for b·d contiguous rows; `rows` of them at a time use the same
-// buffers.
+// y = irfft(rfft(x padded to 2n) · spectrum)[:n] for b·d contiguous rows. It processes `rows` rows at a time in the
+// same buffers.
 std::function<void()> toeplitz_run(const Sizes& s, int threads) {
   const std::int64_t n = s.n, d = s.d, all = s.b * d, rows = std::min<std::int64_t>(threads, all), half = n + 1;
   const Buffer padded = buffer(rows * 2 * n), product = buffer(rows * 2 * n);
@@ -134,7 +134,8 @@ bool fftw_transform(const std::string& kind, std::int64_t batch, std::int64_t n,
   const std::int64_t written = kind == "c2c" ? 2 * n : kind == "r2c" ? 2 * half : n;
   const Buffer x = buffer(batch * read), y = buffer(batch * written);
   Plan plan;
-  fftwf_set_timelimit(1);  // seconds: the error hardly depends on the plan, and planning a million numbers takes 15 s
+  // One second is enough, because the error hardly depends on the plan. Planning a million numbers takes 15 s.
+  fftwf_set_timelimit(1);
   if (kind == "c2c") plan = c2c_plan({batch, n, 1}, as_complex(x), as_complex(y));
   if (kind == "r2c") plan = r2c_plan(batch, n, x.get(), as_complex(y));
   if (kind == "c2r") plan = c2r_plan(batch, n, as_complex(x), y.get());

@@ -1,4 +1,4 @@
-// Fourier mixing, forward and with backward.
+// Benchmarks of Fourier mixing: forward, and forward with backward.
 #include "operations/family.h"
 
 namespace weft::bench {

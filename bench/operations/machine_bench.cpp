@@ -1,4 +1,5 @@
-// The machine's limits: multiply-adds in registers, and copies of as many bytes as the other families touch.
+// Benchmarks of the machine's limits: multiply-adds in registers, and copies of as many bytes as the other families
+// use.
 #include "operations/family.h"
 
 namespace weft::bench {

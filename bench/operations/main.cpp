@@ -1,4 +1,4 @@
-// weft-bench: microbenchmarks of weft's kernels beside those of FFTW and oneDNN.
+// weft-bench: microbenchmarks that compare weft's kernels with those of FFTW and oneDNN.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -19,30 +19,32 @@ namespace {
 
 constexpr const char* usage =
     R"(usage: weft-bench [--threads T] [--isa NAME] [--json FILE] [Google Benchmark's own flags]
-  Prints medians and spread (cv: standard deviation over mean) of interleaved repetitions with 1 and T threads. A peer
-  (FFTW, oneDNN, or simpler work of weft) and the FMA peak are measured in turn with weft. ratio: time of the peer over
-  time of weft in the same turn.
-  FLOP/s are nominal: 5 n log2 n for a complex transform and 2.5 n log2 n for a real one, of the plain form of each
-  operation; 2 m n k for dense products.
+  Prints medians and spread (cv: standard deviation / mean) of interleaved repetitions with 1 and with T threads.
+  Measures weft, a peer (FFTW, oneDNN, or simpler work of weft) and the FMA peak alternately. ratio: time of the peer /
+  time of weft in the same round.
+  FLOP/s are nominal for the plain form of each operation: 5 n log2 n for a complex transform, 2.5 n log2 n for a real
+  one, and 2 m n k for a dense product.
   --threads T               default: all threads that this process may use
   --isa NAME                sse2, avx2, ...: runs as if the CPU had no better instruction set. This caps weft, the
-                            limits, oneDNN and the C library, but not FFTW. Default: the best
+                            limits, oneDNN and the C library, but not FFTW. Default: the CPU's best one
   --json FILE               writes everything, including each repetition
-  limit %: time of the limit over time of the work. The limit is a plain-store copy of the same bytes. For products of
-  few rows it is the slower of multiply-adds and reading the weights. cycles: cycles per element, by the FMA peak.
+  limit %: time of the limit / time of the work. The limit is a copy of the same number of bytes with ordinary stores.
+  For products of few rows, it is the slower of the multiply-adds and reading the weights.
+  cycles: cycles per element, derived from the FMA peak.
   --benchmark_filter=REGEX  matches names KIND/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r
                             c2c-columns toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix
                             circulant mix mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu linear-gelu-train
                             einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
                             cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
-  --benchmark_repetitions=N of 20 ms or one call, --benchmark_list_tests
-  ran: the most demanding instruction set to which at least a twentieth of the vector instructions belong, by samples of
-  one thread; weft's, then the peer's. "not capped": beyond the set of --isa.
+  --benchmark_repetitions=N (each takes 20 ms or one call), --benchmark_list_tests
+  ran: the most demanding instruction set to which at least a twentieth of the vector instructions belong, for weft and
+  then for the peer. Samples of one thread show this. "not capped": beyond the instruction set of --isa.
 examples: weft-bench --benchmark_filter=c2c/64x1024/ --json fft.json
           weft-bench --isa avx2 --benchmark_filter=gemm-nn
 )";
 
-// Google Benchmark's flags. Ours come first, so that the user's override them. --json FILE stands for two of its flags.
+// Returns the flags for Google Benchmark. Our defaults come first, so that the user's flags override them. --json FILE
+// is replaced by two of its flags.
 std::vector<std::string> benchmark_flags(int argc, char** argv, int& threads, std::string& isa) {
   std::vector<std::string> flags = {argv[0], "--benchmark_enable_random_interleaving=true",
                                     "--benchmark_repetitions=9"};

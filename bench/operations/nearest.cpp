@@ -1,4 +1,4 @@
-// weft-nearest-bench: times the search for the nearest of many vectors, compared with reading as many bytes.
+// weft-nearest-bench: times the search for the nearest of many vectors and compares it with reading the vectors' bytes.
 #include <weft/context.h>
 #include <weft/embed.h>
 #include <weft/error.h>
@@ -28,7 +28,7 @@ void report(const Options& o, DType dtype) {
   const Work read = read_work([&] { return static_cast<const float*>(vectors.raw()); },
                               static_cast<std::int64_t>(bytes / sizeof(float)), o.threads);
   std::vector<double> search_times, read_times;               // ms
-  for (std::int64_t round = 0; round <= o.rounds; ++round) {  // the first round doesn't count
+  for (std::int64_t round = 0; round <= o.rounds; ++round) {  // the first round does not count
     const double search = 1e3 * seconds_of([&] { (void)nearest(vectors, query, 10); }, 1);
     const double reading = 1e3 * seconds_of(read.run, 1);
     if (round == 0) continue;
@@ -37,7 +37,8 @@ void report(const Options& o, DType dtype) {
   }
   const double search = median_of(search_times), reading = median_of(read_times);
   std::printf(
-      "%s: the nearest of %ld vectors of %ld numbers in %.1f ms; reading %.0f MB at %.1f GB/s %.1f ms: %.2f x\n",
+      "%s: the search in %ld vectors of %ld numbers takes %.1f ms; reading %.0f MB at %.1f GB/s takes %.1f ms; "
+      "ratio %.2f\n",
       dtype_name(dtype), static_cast<long>(o.vectors), static_cast<long>(o.dimensions), search, bytes * 1e-6,
       bytes / reading * 1e-6, reading, search / reading);
 }
@@ -55,8 +56,8 @@ int run(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
   app.footer(
-      "Prints the median time of a search for the 10 nearest vectors, in f32 and bf16, and the ratio to a loop in the\n"
-      "same run that reads as many bytes with the same threads.\n"
+      "Prints the median time of a search for the 10 nearest vectors, in f32 and bf16, and its ratio to the time of a\n"
+      "loop that reads as many bytes with the same threads in the same run.\n"
       "Example:\n"
       "  weft-nearest-bench --vectors 1000000 --dimensions 128 --isa avx2");
   if (const auto code = parse(app, argc, argv)) return *code;

@@ -1,4 +1,5 @@
-// Work bound by memory: norms, losses, the optimizer and elementwise chains, compared with a copy of the same bytes.
+// Benchmarks of memory-bound work: norms, losses, the optimizer and elementwise chains. They are compared with a copy
+// of the same number of bytes.
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,8 +16,8 @@ namespace {
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 using Make = std::function<std::vector<Tensor>()>;
 
-// An operation, its inputs, and the minimum bytes that forward and backward read and write, if each array is touched
-// once.
+// An operation and its inputs. `forward` and `backward` are the bytes that the two passes read and write if they access
+// each array only once.
 struct Case {
   std::string kind, label;
   Make inputs;
@@ -38,7 +39,7 @@ Work memory_work(int threads, double bytes, const std::function<void()>& run) {
   return w;
 }
 
-// The record for a backward pass, which consumes it.
+// The tape and the result for one backward pass. The backward pass consumes the tape.
 struct Recorded {
   std::optional<Tape> tape;
   Tensor y;
@@ -74,8 +75,8 @@ void add_case(const Case& c, int threads) {
   }
 }
 
-// Forward reads x and writes y. Backward reads x and dy and writes dx; the same call computes gamma's and beta's
-// gradients.
+// Forward reads x and writes y. Backward reads x and dy, and writes dx. It also computes the gradients of gamma and
+// beta.
 void add_norms(std::int64_t rows, std::int64_t d, int threads) {
   const double array = 4.0 * static_cast<double>(rows * d);
   const std::string label = std::to_string(rows) + "x" + std::to_string(d);
@@ -99,7 +100,8 @@ void add_norms(std::int64_t rows, std::int64_t d, int threads) {
            threads);
 }
 
-// Activations of whole arrays; softmax, whose backward reads y and dy; the loss, whose forward only reads.
+// Activations of whole arrays, softmax, and the cross-entropy loss. Softmax's backward reads y and dy. The forward pass
+// of the loss writes almost nothing.
 void add_rows(std::int64_t rows, std::int64_t d, int threads) {
   const double array = 4.0 * static_cast<double>(rows * d);
   const std::string label = std::to_string(rows) + "x" + std::to_string(d);
@@ -129,7 +131,8 @@ void add_rows(std::int64_t rows, std::int64_t d, int threads) {
            threads);
 }
 
-// gMLP's gate z1 ⊙ (p + b), where z1 is half of the rows of z; separate sums; GLU's silu(a) ⊙ b.
+// Elementwise sums and products, gMLP's gate z1 ⊙ (p + b), where z1 is one half of each row of z, GLU's silu(a) ⊙ b,
+// and the norm of a sum.
 void add_chains(std::int64_t n, std::int64_t b, std::int64_t d, int threads) {
   const double array = 4.0 * static_cast<double>(n * b * d);
   const std::string label = std::to_string(n) + "x" + std::to_string(b) + "x" + std::to_string(d);
@@ -177,7 +180,7 @@ void add_chains(std::int64_t n, std::int64_t b, std::int64_t d, int threads) {
            threads);
 }
 
-// Reads p, g, m, v and writes p, m, v. The norm for clipping reads g once more.
+// AdamW reads p, g, m and v, and writes p, m and v. The norm for clipping reads g once more.
 void add_adamw(std::int64_t n, int threads) {
   const auto make = [=](int t, bool clip) {
     Tensor p = normal({n}, 0), m = Tensor::zeros({n}), v = Tensor::zeros({n});

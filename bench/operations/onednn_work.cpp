@@ -26,7 +26,7 @@ std::string onednn_isa() {
   }
 }
 
-// C (b, n), a sum over d in row-major order, always into the same C.
+// The product C (b, n), a sum over d. Matrices are row-major, and each call writes to the same C.
 Work onednn_work(const std::string& kind, const Sizes& s, int threads) {
   const bool is_nn = kind == "gemm-nn", is_tn = kind == "gemm-tn";
   if (!is_nn && !is_tn && kind.rfind("gemm-nt", 0) != 0 && kind != "linear") return {};

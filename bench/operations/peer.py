@@ -1,6 +1,6 @@
-"""Runs single cases in PyTorch or ducc0. It answers the requests `case`, `run` and `ran` like weft-case.
-usage: peer.py torch|ducc0 THREADS MIN_TIME SAMPLER. A `case` request ends with the formulation to use (see
-formulations)."""
+"""Runs single cases in PyTorch or ducc0. It answers the requests `case`, `run` and `ran` like weft-case, and `version`.
+usage: peer.py torch|ducc0 THREADS MIN_TIME SAMPLER
+A `case` request ends with the formulation to use (see formulations)."""
 import sys
 import time
 from pathlib import Path
@@ -8,7 +8,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
 from isa import Sampler
 
-# Formulations with the same result: the sequence along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n).
+# Formulations with the same result. toeplitz: the sequence is along dim -2 of (b, n, d) or along the last one of
+# (b, d, n). mix: two calls of fft.fft or one of fft2.
 LAYOUTS = {"toeplitz-cached": ["bnd", "bdn"], "toeplitz": ["bnd", "bdn"], "toeplitz-train": ["bnd", "bdn"],
            "mix": ["fft.fft", "fft2"], "mix-train": ["fft.fft", "fft2"]}
 
@@ -18,7 +19,8 @@ def formulations(kind):
 
 
 def torch_toeplitz(torch, kind, b, n, d, causal, layout):
-    """irfft(rfft(x, 2n) · rfft(c, 2n))[:n]: c is the n coefficients, or the circulant of 2n if bidirectional."""
+    """Returns a function that computes irfft(rfft(x, 2n) · rfft(c, 2n))[:n]. c has the n causal coefficients or, if
+    bidirectional, a circulant of length 2n."""
     dim = -2 if layout == "bnd" else -1
     length = n if causal else 2 * n
     x = torch.randn((b, n, d) if layout == "bnd" else (b, d, n))
@@ -47,7 +49,7 @@ def torch_mix(torch, kind, b, n, d, formulation):
 
 
 def torch_train(torch, f, inputs):
-    """Forward and backward, with a given cotangent."""
+    """Returns a function that runs forward and backward with a fixed cotangent."""
     leaves = [x.requires_grad_() for x in inputs]
     with torch.enable_grad():
         cotangent = torch.randn_like(f(*leaves))
@@ -102,7 +104,7 @@ def ducc0_work(threads):
 
 
 def seconds_per_call(run, min_time):
-    """Like timing.cpp."""
+    """Measures like seconds_per_call in timing.cpp."""
     clock = time.perf_counter
     warm, calls = clock(), 0
     while calls == 0 or clock() - warm < min_time / 10:

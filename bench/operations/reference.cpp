@@ -7,8 +7,8 @@ namespace {
 
 using std::size_t;
 
-// e^(-2πi k/n). The angle is reduced to an eighth of the circle, so the value is exact up to the rounding of cosl and
-// sinl.
+// e^(-2πi k/n). The angle is reduced to one eighth of the circle, so the only errors are the rounding errors of cosl
+// and sinl.
 Wide root(size_t k, size_t n) {
   constexpr long double pi = 3.14159265358979323846264338327950288L;
   const size_t eighth = 8 * k / n, folded = eighth % 2 == 0 ? 8 * k - eighth * n : (eighth + 1) * n - 8 * k;
@@ -25,8 +25,8 @@ size_t smallest_factor(size_t n) {
   return n;
 }
 
-// Decimation in time over the smallest prime factor p, with m = n/p: X_k = Σ_r e^(-2πi rk/n) Y_r[k mod m]. Y_r is the
-// transform of x_r, x_(r+p), … . x has the given stride; the roots have `order`, a multiple of n.
+// Decimation in time by the smallest prime factor p, with m = n/p: X_k = Σ_r e^(-2πi rk/n) Y_r[k mod m]. Y_r is the
+// transform of x_r, x_(r+p), … . x has the given stride. `roots` has a multiple of n elements.
 void transform(const Wide* x, size_t stride, size_t n, const std::vector<Wide>& roots, Wide* out) {
   if (n == 1) {
     out[0] = x[0];

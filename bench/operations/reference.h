@@ -1,4 +1,4 @@
-// Reference transforms in long double, with which errors are measured.
+// Reference transforms in long double. They are used to measure the errors of other transforms.
 #pragma once
 #include <complex>
 #include <cstdint>

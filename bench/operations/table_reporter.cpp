@@ -8,7 +8,7 @@
 namespace weft::bench {
 namespace {
 
-// Why a run failed, or null: Google Benchmark 1.8 renamed the members.
+// Returns why a run failed, or null. There are two versions, because Google Benchmark 1.8 renamed the members.
 template <class Run>
 auto failure(const Run& run, int) -> decltype(run.skip_message.c_str()) {
   return static_cast<bool>(run.skipped) ? run.skip_message.c_str() : nullptr;

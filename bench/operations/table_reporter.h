@@ -1,4 +1,4 @@
-// Prints medians and spread, one line per case, with its peer.
+// Prints one line for each case, with the medians and spread of weft and its peer.
 #pragma once
 #include <benchmark/benchmark.h>
 

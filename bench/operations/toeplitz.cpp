@@ -1,5 +1,5 @@
-// The Toeplitz product: with kept spectra, with the transform of the coefficients, forward and backward. Also its naive
-// and its matrix form, and the circulant product.
+// Benchmarks of the Toeplitz product: with kept spectra, with the transform of the coefficients, and forward with
+// backward. Also benchmarks of its naive form, its matrix form, and the circulant product.
 #include "operations/family.h"
 
 namespace weft::bench {

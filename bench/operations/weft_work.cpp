@@ -23,13 +23,13 @@ std::function<void()> toeplitz_run(const Sizes& s, bool cached) {
   return [=] { toeplitz_product(x, *kept); };
 }
 
-// The naive or the matrix form.
+// The Toeplitz product in its naive or matrix form.
 std::function<void()> form_run(const Sizes& s, ToeplitzForm form) {
   const Tensor x = normal({s.b, 1, s.n, s.d}, 0), t = coefficients(s);
   return [=, causal = s.causal] { toeplitz_product(x, t, causal, form); };
 }
 
-// Forward and backward of f(inputs), with a given cotangent.
+// Forward and backward of f(inputs), starting from the given cotangent.
 template <class F>
 std::function<void()> train_run(F f, const std::vector<Tensor>& inputs, const Tensor& cotangent) {
   return [=] {

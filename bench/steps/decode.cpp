@@ -1,5 +1,5 @@
-// weft-decode-bench: times tokens that a gMLP or TNN language model appends one by one, compared with reading as many
-// bytes as they need.
+// weft-decode-bench: times a gMLP or TNN language model that generates single tokens. Compares a token's time with the
+// time to read the bytes that the token needs.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -37,8 +37,8 @@ struct Options {
   bool as_json = false;
 };
 
-// The original experiments have 65 characters, the large gMLP has bytes. d_mixed: channels that are mixed over tokens,
-// d_ffn / 2 or the TNN's d1.
+// The sizes of the models. "small" and "tnn" have the 65 characters of the original experiments, "large" has bytes.
+// d_mixed is the number of channels that are mixed over the tokens: d_ffn / 2 of a gMLP, d1 of a TNN.
 struct Size {
   const char *name, *arch;
   std::int64_t d_model, d_mixed, layers;
@@ -75,7 +75,7 @@ std::unique_ptr<Model> made_model(const Options& o, const Tokenizer& tokenizer) 
                     Init{Random(1), DType::f32, nullptr});
 }
 
-// The model as made by a program that trains it, or as loaded from a checkpoint for inference.
+// Makes the model as a training program does, or loads it from a checkpoint for inference.
 std::unique_ptr<Model> model_of(const Options& o) {
   const auto tokenizer = tokenizer_of(size_of(o.model).symbols);
   std::unique_ptr<Model> model = made_model(o, *tokenizer);
@@ -86,7 +86,7 @@ std::unique_ptr<Model> model_of(const Options& o) {
     save_checkpoint(folder.string(), *model, *tokenizer);
     model.reset();
     model = load_checkpoint(folder.string(), Purpose::inference).model;
-    std::filesystem::remove_all(folder);  // mapped files stay available
+    std::filesystem::remove_all(folder);  // the mapped files stay readable
   }
   model->set_precision(o.precision == "f32" ? Precision::f32 : Precision::bf16);
   return model;
@@ -96,8 +96,8 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// The bytes of weights (in the form that the precision keeps) and of each text's history that a token at position
-// `context` needs.
+// The bytes that a token at position `context` needs: the weights, in the form that the precision stores, and the
+// history of each text.
 double bytes_of_token(const Options& o, const NamedParameters& parameters) {
   const Size& size = size_of(o.model);
   const double weight = o.precision == "int8" ? 1 : o.precision == "bf16" ? 2 : 4, kept = o.precision == "f32" ? 4 : 2;
@@ -106,10 +106,10 @@ double bytes_of_token(const Options& o, const NamedParameters& parameters) {
     const Tensor& value = parameter.value();
     if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
     else if (ends_with(name, "sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
-    else if (name.find(".toep.") != std::string::npos) continue;  // makes the coefficients, not used for every token
+    else if (name.find(".toep.") != std::string::npos) continue;  // computes coefficients, not read for every token
     else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(value.numel());
   }
-  if (is_tnn(size)) {  // the last 64 to 128 tokens and as many coefficients; products of earlier blocks hold the rest
+  if (is_tnn(size)) {  // the last 64 to 128 tokens and as many coefficients; earlier tokens are in summed products
     const double rows = static_cast<double>(std::min<std::int64_t>(o.context, 96) * (o.batch + 1));
     return bytes + 4 * rows * static_cast<double>(size.layers * size.d_mixed);
   }
@@ -135,10 +135,10 @@ constexpr std::int64_t group = 8;
 
 struct Times {
   std::vector<double> token, read;  // µs
-  Samples samples{};                // of more tokens
+  Samples samples{};                // of additional tokens
 };
 
-// Runs f `count` times. The first time does not count, because the caches hold data of the other side's run.
+// Runs f `count` times. The first time does not count, because the caches still hold the data of the other function.
 void time_group(std::int64_t count, std::vector<double>* times, const std::function<void()>& f) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double time = microseconds_of(f);
@@ -146,13 +146,13 @@ void time_group(std::int64_t count, std::vector<double>* times, const std::funct
   }
 }
 
-// Times tokens around the requested context, in turn with reading. Each round starts from the same context.
+// Times tokens around the requested context, alternating with reading. Each round starts from the same context.
 Times measure(const Options& o, const Model& model, double bytes) {
   const auto numbers = static_cast<std::int64_t>(bytes / 4);
   const Tensor block = Tensor::zeros({numbers});
   const Work read = read_work([&] { return block.data<float>(); }, numbers, o.threads);
-  // Minus 3: otherwise the first token of a group would always be one at which blocks of the online Toeplitz product
-  // end.
+  // Without the 3, blocks of the online Toeplitz product would always end at the first token of a group, which is not
+  // timed.
   const std::int64_t before = std::max<std::int64_t>(1, o.context - o.tokens / 2 - 3);
   const Tensor prompt = tokens_of(2, 1, before, model.vocabulary());
   const Tensor ids = tokens_of(3, o.batch, 1, model.vocabulary());
@@ -160,7 +160,7 @@ Times measure(const Options& o, const Model& model, double bytes) {
   Context::current().parallel_region([&] {
     const auto text = model.stream();
     (void)text->append(prompt);
-    for (std::int64_t round = 0; round <= o.rounds; ++round) {  // the first round packs the weights
+    for (std::int64_t round = 0; round <= o.rounds; ++round) {  // the first round packs the weights and does not count
       const auto stream = text->select(std::vector<std::int64_t>(static_cast<std::size_t>(o.batch), 0));
       for (std::int64_t done = 0; done < o.tokens; done += group) {
         const std::int64_t count = std::min(group, o.tokens - done);
@@ -210,23 +210,23 @@ json report(const Options& o) {
 void print(const json& r) {
   const auto number = [&](const char* key) { return r[key].get<double>(); };
   char line[500];
-  std::snprintf(line, sizeof line,
-                "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us per step; "
-                "reading %.1f MB at %.1f GB/s %.0f us: %.0f %%, %.0f us beyond (least %.0f and %.0f us, worst step "
-                "%.0f us); peak %.2f GB",
-                r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
-                r["isa"].get<std::string>().c_str(), r["ran"].get<std::string>().c_str(),
-                r["weights"].get<std::string>().c_str(), r["threads"].get<int>(), r["batch"].get<int>(),
-                r["context"].get<int>(), number("tokens_per_second"), number("token_us"), number("bytes") * 1e-6,
-                number("read_gbs"), number("read_us"), 100 * number("share"), number("beyond_us"),
-                number("least_token_us"), number("least_read_us"), number("worst_token_us"),
-                number("peak_bytes") * 1e-9);
+  std::snprintf(
+      line, sizeof line,
+      "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us per step; "
+      "reading %.1f MB at %.1f GB/s takes %.0f us: %.0f %% of the step, which takes %.0f us longer (minimum of a "
+      "step %.0f us, of reading %.0f us; slowest step %.0f us); peak memory %.2f GB",
+      r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
+      r["isa"].get<std::string>().c_str(), r["ran"].get<std::string>().c_str(), r["weights"].get<std::string>().c_str(),
+      r["threads"].get<int>(), r["batch"].get<int>(), r["context"].get<int>(), number("tokens_per_second"),
+      number("token_us"), number("bytes") * 1e-6, number("read_gbs"), number("read_us"), 100 * number("share"),
+      number("beyond_us"), number("least_token_us"), number("least_read_us"), number("worst_token_us"),
+      number("peak_bytes") * 1e-9);
   std::cout << line << std::endl;
 }
 
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--model", o.model,
-                 "small (gMLP 6 x 512/2048, 9.9 M), large (18 x 768/4608, 100 M) or tnn (TNN 7 x 512)")
+                 "small (gMLP 6 x 512/2048, 9.9 M), large (gMLP 18 x 768/4608, 100 M) or tnn (TNN 7 x 512)")
       ->capture_default_str()
       ->check(CLI::IsMember({"small", "large", "tnn"}));
   std::vector<std::string> names = precisions();
@@ -237,7 +237,7 @@ void add_options(CLI::App& app, Options& o) {
       ->capture_default_str()
       ->check(CLI::IsMember(names));
   app.add_option("--weights", o.weights,
-                 "file: weights of a checkpoint loaded for inference; own: weights of a model that can be trained")
+                 "file: weights of a checkpoint that is loaded for inference; own: weights of a trainable model")
       ->capture_default_str()
       ->check(CLI::IsMember({"file", "own"}));
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
@@ -248,22 +248,22 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--context", o.context, "Position of the timed tokens in the text")
       ->capture_default_str()
       ->check(CLI::Range(64, 1 << 16));
-  app.add_option("--gamma", o.gamma, "Decay of the TNN's coefficients; 1 means no decay, so that all tokens count")
+  app.add_option("--gamma", o.gamma,
+                 "Decay of the TNN's coefficients; with 1 there is no decay, so all earlier tokens count")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--tokens", o.tokens, "Timed tokens per round, half of them before that position")
+  app.add_option("--tokens", o.tokens, "Timed tokens per round, half of them before the position of --context")
       ->capture_default_str()
       ->check(CLI::Range(2, 64));
-  app.add_option("--rounds", o.rounds, "Number of rounds, after an untimed one")
+  app.add_option("--rounds", o.rounds, "Number of rounds, after one untimed round")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
   app.add_flag("--json", o.as_json, "Print a JSON line");
   app.footer(
-      "Prints the median time of a step of all texts. Compares it with a loop in the same run that reads as many "
-      "bytes\n"
-      "(weights and histories) with the same threads: prints their ratio and the additional time of the step.\n"
-      "\"ran\" says which share of the step's vector instructions belongs to which instruction set, by samples of one "
-      "thread.\n"
+      "Prints the median time of a step, which appends one token to each text. Compares it with the time of a loop in\n"
+      "the same run that reads as many bytes (weights and histories) with the same threads. Prints the ratio and the\n"
+      "difference of the two times. \"ran\" says which share of the step's vector instructions belongs to which\n"
+      "instruction set, according to samples of one thread.\n"
       "Examples:\n"
       "  weft-decode-bench --model large --precision bf16 --threads 2 --batch 8 --context 256\n"
       "  weft-decode-bench --model large --isa avx2");

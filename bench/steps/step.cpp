@@ -24,9 +24,9 @@ using nlohmann::json;
 
 constexpr std::int64_t untimed = 2;
 constexpr double learning_rate = 1e-4;
-constexpr std::int64_t copied = std::int64_t{64} << 20;  // to measure the bandwidth
+constexpr std::int64_t copied = std::int64_t{64} << 20;  // bytes that a copy moves to measure the bandwidth
 
-// AdamW over all parameters, without clipping. The norm is computed anyway.
+// AdamW over all parameters without clipping. The norm of the gradients is computed anyway.
 OptimizerOptions adamw() {
   OptimizerOptions options;
   options.clip = 0;
@@ -35,8 +35,8 @@ OptimizerOptions adamw() {
 
 MemoryCache& memory() { return Context::current().memory(); }
 
-// Norm weights of one and biases of zero would hide mistakes, because the mean square of a normed result is then
-// constant.
+// Adds noise to all vectors. If norm weights were one and biases zero, the mean square of a normalized result would be
+// constant, which would hide mistakes.
 void disturb_vectors(const NamedParameters& parameters) {
   std::uint64_t stream = 0;
   for (const auto& [name, parameter] : parameters) {
@@ -100,7 +100,7 @@ void Step::step_in_region() {
   gradient_norm_ = norm;
 }
 
-// Like in weft train, the memory of a step is kept for the next one.
+// As in weft train, the memory of a step is kept for the next step.
 void Step::warm() {
   while (steps_ < untimed) {
     step();
@@ -134,7 +134,8 @@ double Step::rate(double seconds) {
   return static_cast<double>(steps) / passed;
 }
 
-// Milliseconds per step and share of the step's time for each operation, the longest first. "other" is the rest.
+// For each operation, the milliseconds per step and the share of the step's time, the largest first. "other" is the
+// rest.
 json Step::operations() const {
   const auto runs = static_cast<double>(seconds_.size());
   double all = 0, rest = 0;
@@ -156,16 +157,16 @@ json Step::operations() const {
   return operations;
 }
 
-// The bytes that each step must at least read and write. Forward: the parameters. Backward: the saved tensors, written
-// and read, and the gradients, written. Training: AdamW also reads gradient, parameter and two moments, and writes
-// three of them.
+// The bytes that each step must at least read and write. Forward reads the parameters. With backward, the step writes
+// and reads the saved tensors and writes the gradients. In training, AdamW also reads the gradient, the parameter and
+// two moments, and writes the parameter and the moments.
 double Step::least_bytes() const {
   const auto parameters = static_cast<double>(parameter_count(model_.parameters));
   if (mode_ == Mode::forward) return parameters * (sizes_.int8 ? 1 : sizes_.precision == Precision::bf16 ? 2 : 4);
   return 2 * static_cast<double>(activation_bytes()) + (mode_ == Mode::train ? 32 : 4) * parameters;
 }
 
-// The peak memory beyond the parameters, their gradients and AdamW's two moments.
+// The peak memory without the parameters, their gradients and AdamW's two moments.
 std::int64_t Step::activation_bytes() const {
   constexpr std::int64_t of_parameter[] = {0, 4, 12};
   const std::int64_t state = of_parameter[static_cast<int>(mode_)] * parameter_count(model_.parameters);
@@ -174,7 +175,7 @@ std::int64_t Step::activation_bytes() const {
 
 json Step::report() const {
   if (seconds_.empty()) throw Error("[bench] nothing has run yet");
-  const std::uint64_t resident = os::peak_resident_memory();  // before the copy adds memory
+  const std::uint64_t resident = os::peak_resident_memory();  // before the copy allocates memory
   const double median = median_of(seconds_), peak = median_of(peak_gflops_), copy = copy_gbs(threads_);
   const double passes = mode_ == Mode::forward ? 1 : 3, gemm = passes * model_.gemm_flops,
                all = gemm + passes * model_.other_flops;

@@ -1,4 +1,4 @@
-// The measured step: its runs and their report.
+// The step that is measured, and the report of its runs.
 #pragma once
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -18,25 +18,26 @@ enum class Mode {
 };
 Mode mode_from_name(const std::string& name);
 
-// A step of one model. The first two runs are not timed, because they fill caches and make optimizer state.
+// A step of one model. The first two runs are not timed, because they fill the caches and create the optimizer's state.
 class Step {
  public:
   Step(const StepSizes& sizes, Mode mode, int threads);
 
   void warm();   // the untimed runs
-  double run();  // runs one step; returns its seconds
-  // Steps per second, measured for about that many seconds after the untimed runs.
+  double run();  // runs one step and returns its seconds
+  // Measures the steps per second for about this many seconds, after the untimed runs.
   double rate(double seconds);
-  // The report of all runs: times, speed, memory beyond the model's, operations. Needs at least one run.
+  // Reports all runs: times, speed, memory in addition to the model's, and operations. Needs at least one run.
   nlohmann::json report() const;
-  // The number of samples at vector instructions of each kind, during one more step or 0.2 s of steps. Call it after
-  // the report, because the operations of these steps count, too.
+  // Runs steps for 0.2 s, but at least one, and returns the number of sampled instructions of each kind. Call this
+  // after report(), because the report would include the operations of these steps.
   nlohmann::json ran();
-  // Writes input, parameters (vectors with some noise), result and, if it trains, gradients as safetensors.
+  // Writes the input, the parameters (with noise added to vectors) and the result as safetensors. Except in the
+  // mode "forward", it also writes the gradients.
   void save(const std::string& path);
 
  private:
-  void step();  // like the Trainer, one parallel region for the whole step
+  void step();  // uses one parallel region for the whole step, like the Trainer
   void step_in_region();
   nlohmann::json operations() const;
   double least_bytes() const;
@@ -47,8 +48,8 @@ class Step {
   int threads_;
   StepModel model_;
   std::uint64_t resident_before_;            // VmHWM after the model was made
-  std::size_t used_before_;                  // the same, counted by weft
-  std::unique_ptr<ParameterSet> gradients_;  // for backward without training
+  std::size_t used_before_;                  // bytes of tensors at that time, counted by weft
+  std::unique_ptr<ParameterSet> gradients_;  // for the mode "backward"
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Profile> profile_;
   std::int64_t steps_ = 0;

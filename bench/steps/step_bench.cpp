@@ -24,7 +24,8 @@ struct Options {
   bool serve = false, recompute = false, batch_first = false;
 };
 
-// --seq-len and so on override the model's default size, if it has one of that name.
+// --seq-len and similar flags override the default sizes of the model. A flag that does not apply to the model is an
+// error.
 class SizeFlags {
  public:
   explicit SizeFlags(CLI::App& app) {
@@ -40,8 +41,9 @@ class SizeFlags {
     add(app, "--rpe-layers", &StepSizes::rpe_layers, "tnn", "Hidden layers of the relative position encoder");
     add(app, "--heads", &StepSizes::heads, "attention", "Attention heads");
     add(app, "--query-block", &StepSizes::query_block, "attention",
-        "Queries whose scores exist at the same time; default: all");
-    add(app, "--lm", &StepSizes::vocabulary, every, "Language model with this many symbols; default: only the blocks");
+        "Queries whose scores are in memory at the same time; default: all");
+    add(app, "--lm", &StepSizes::vocabulary, every,
+        "Use a language model with this many symbols; default: only the blocks");
   }
 
   StepSizes sizes(const std::string& model) const {
@@ -81,7 +83,8 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--model", o.model, "Model: gmlp, tnn, fnet or attention")
       ->required()
       ->check(CLI::IsMember({"gmlp", "tnn", "fnet", "attention"}));
-  app.add_option("--mode", o.mode, "forward (without a tape); backward (forward and backward); train (also AdamW)")
+  app.add_option("--mode", o.mode,
+                 "forward (without a tape), backward (forward and backward), or train (forward, backward and AdamW)")
       ->capture_default_str()
       ->check(CLI::IsMember({"forward", "backward", "train"}));
   std::vector<std::string> names = precisions();
@@ -99,17 +102,18 @@ void add_options(CLI::App& app, Options& o) {
       ->check(CLI::Range(1, 1000000));
   app.add_option("--seconds", o.seconds, "Run for this many seconds and print only the steps per second");
   app.add_option("--save", o.save,
-                 "Write input, parameters, result and gradients to this safetensors file; measure nothing");
+                 "Write input, parameters, result and gradients to this safetensors file and measure nothing");
   app.add_flag("--batch-first", o.batch_first,
-               "gmlp without --lm: Call the blocks with sequences (b, n, d) in place of (n, b, d)");
+               "Call the blocks with sequences (b, n, d) instead of (n, b, d); only for gmlp without --lm");
   app.add_flag("--recompute", o.recompute, "Recompute each block in backward");
   app.add_flag(
       "--serve", o.serve,
       "Answer lines of standard input: \"warm\" after the untimed steps, \"run\" with the seconds of one step, "
       "\"report\" with the JSON line, \"ran\" with samples of the vector instructions of one more step");
   app.footer(
-      "Prints one JSON line. Flops are 2 M N K for each product and 5 n log2 n for each transform, and three times\n"
-      "that for training. peak_bytes is VmHWM minus its value after the model was made.\n"
+      "Prints one JSON line. A product has 2 M N K flops, and a complex transform has 5 n log2 n. Forward and "
+      "backward\n"
+      "have three times as many flops as forward. peak_bytes is VmHWM minus its value after the model was made.\n"
       "Examples:\n"
       "  weft-step-bench --model gmlp --mode train --threads 2 --repeat 7 --layers 2\n"
       "  weft-step-bench --model tnn --mode forward --isa avx2");
@@ -126,7 +130,7 @@ nlohmann::json answer(const std::string& request, Step& step) {
   throw Error("expected warm, run, report or ran, got " + request);
 }
 
-// Prints "error MESSAGE" for a request that fails.
+// Answers the requests of standard input. If a request fails, the answer is "error MESSAGE".
 void serve(Step& step) {
   for (std::string line; std::getline(std::cin, line);) {
     try {
@@ -151,7 +155,7 @@ int run(int argc, char** argv) {
   sizes.precision = sizes.int8 ? Precision::bf16 : precision_from_name(o.precision);
   sizes.recompute = o.recompute;
   if (o.batch_first && (o.model != "gmlp" || sizes.vocabulary > 0))
-    throw Error("--batch-first needs --model gmlp without --lm: other models have one layout");
+    throw Error("--batch-first needs --model gmlp without --lm: other models have only one layout");
   sizes.batch_first = o.batch_first;
   Step step(sizes, mode_from_name(o.mode), o.threads);
   if (!o.save.empty()) {

@@ -5,12 +5,12 @@ SIZES = {"gmlp": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 6, "d_ff
          "tnn": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 7, "glu_dim": 512, "expand_ratio": 3,
                  "rpe_dim": 32, "rpe_layers": 3},
          "fnet": {"batch": 8, "seq_len": 512, "d_model": 768, "layers": 12, "d_ffn": 3072}}
-# Sizes that users train themselves: --sizes small.
+# Sizes of models that users train themselves, for --sizes small.
 OWN = {"gmlp": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512},
        "tnn": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "glu_dim": 128, "expand_ratio": 3, "rpe_dim": 32,
                "rpe_layers": 3},
        "fnet": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512}}
-# For --verify: odd and even sizes, a length that the transforms pad, and a length that is not a power of two.
+# Sizes for --verify: odd and even sizes, a length that the transforms pad, and a length that is not a power of two.
 SMALL = {"gmlp": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn": 72},
          "tnn": {"batch": 3, "seq_len": 200, "d_model": 24, "layers": 2, "glu_dim": 40, "expand_ratio": 3, "rpe_dim": 16,
                  "rpe_layers": 2},
@@ -19,14 +19,14 @@ SMALL = {"gmlp": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn"
 
 @dataclass(frozen=True)
 class Goals:
-    fraction: float | None  # share of the peak of products
-    speed: float | None  # relative to the faster of PyTorch eager and compiled
-    memory: float | None = None  # at most this share of the memory of PyTorch's first variant
-    gemm_only: bool = False      # the fraction counts only dense products
+    fraction: float | None  # share of the machine's peak for products
+    speed: float | None  # relative to PyTorch's fastest variant
+    memory: float | None = None  # at most this share of the memory of the first of PyTorch's VARIANTS
+    gemm_only: bool = False      # whether the fraction counts only dense products
     over_wider: float | None = None   # speed relative to weft's next wider precision
-    activations: float | None = None  # at most this share of its memory beyond parameters, gradients and moments
-    whole: float | None = None        # at most this share of its whole memory
-    beyond: float | None = None       # at most this share of the time that eager takes beyond its products at the peak
+    activations: float | None = None  # at most this share of the wider precision's activation memory
+    whole: float | None = None        # at most this share of the wider precision's whole memory
+    beyond: float | None = None       # at most this share of eager's time without products at the peak
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Case:
         return f"{self.model} {self.mode}" + ("" if self.precision == "f32" else f" {self.precision}")
 
     def sizes(self):
-        """Inference has one sequence: 128 tokens, or 64 for a small model."""
+        """Returns the sizes. Inference uses one sequence of 128 tokens, or of 64 tokens for a small model."""
         if self.size == "small":
             return {**OWN[self.model], **({} if self.mode == "train" else {"batch": 1})}
         trained = {"batch": 2, "layers": 3} if self.size == "short" else {}
@@ -56,7 +56,7 @@ class Case:
         return f"{self.name} {s['batch']}x{s['seq_len']}x{s['d_model']}, {s['layers']} layers"
 
 
-# Goals of the small models; all others are Goals(None, None).
+# Goals of the models of --sizes small.
 OWN_GOALS = {"train": Goals(0.65, 2.0), "forward": Goals(None, None, beyond=0.2)}
 
 CASES = [Case("gmlp", "train", Goals(0.75, 1.3, 0.6)), Case("tnn", "train", Goals(0.55, 1.8, 0.6, gemm_only=True)),
@@ -73,9 +73,9 @@ CASES = [Case("gmlp", "train", Goals(0.75, 1.3, 0.6)), Case("tnn", "train", Goal
 
 WIDER = {"bf16": "f32", "int8": "bf16"}
 
-# PyTorch's variants of a case. frozen: packed weights. autocast: products in bf16, parameters in f32. whole: model and
-# input are bf16; the transforms are f32, because PyTorch has none in bf16. int8: products by
-# torch.ao.quantization.quantize_dynamic, everything else f32.
+# PyTorch's variants of a case. frozen: compiled with packed weights. autocast: products in bf16, parameters in f32.
+# whole: the model and the input in bf16, but the transforms in f32, because PyTorch has none in bf16. int8: products by
+# torch.ao.quantization.quantize_dynamic, everything else in f32.
 VARIANTS = {("f32", "train"): ("eager", "compiled"), ("f32", "forward"): ("eager", "compiled", "frozen"),
             ("bf16", "train"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled"),
             ("bf16", "forward"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled", "whole frozen"),
@@ -86,7 +86,7 @@ START_ARCHITECTURES = ("gmlp", "tnn")
 
 
 def flags(model, mode, precision, threads, sizes):
-    """The flags of weft-step-bench for the sizes."""
+    """Returns the flags of weft-step-bench."""
     named = {"model": model, "mode": mode, "precision": precision, "threads": threads,
              **{k.replace("_", "-"): v for k, v in sizes.items()}}
     return [part for name, value in named.items() for part in (f"--{name}", str(value))]

@@ -30,7 +30,7 @@ Blocks<Block> stack(const StepSizes& s, StepModel& model, Make make) {
   return blocks;
 }
 
-// Runs x of that shape through all blocks.
+// The forward pass runs a random x of this shape through all blocks.
 template <class Block, class Run>
 void run_through(const StepSizes& s, StepModel& model, const Blocks<Block>& blocks, const Shape& shape, Run run) {
   model.x = in_precision(Random(2).normal(shape, 0, 1), s.precision);
@@ -44,7 +44,7 @@ void run_through(const StepSizes& s, StepModel& model, const Blocks<Block>& bloc
   };
 }
 
-// x (n, b, d), or (b, n, d)
+// x has the shape (n, b, d), or (b, n, d) if batch_first.
 void make_gmlp(const StepSizes& s, StepModel& model) {
   const auto blocks =
       stack<GmlpBlock>(s, model, [&](const Init& own) { return GmlpBlock(s.d_model, s.d_ffn, s.seq_len, own); });
@@ -57,7 +57,7 @@ void make_gmlp(const StepSizes& s, StepModel& model) {
                 [causal](const GmlpBlock& block, const Tensor& x) { return block.tokens_first(x, causal); });
 }
 
-// x (b, n, d)
+// x has the shape (b, n, d).
 template <class Block>
 void run_along_batch(const StepSizes& s, StepModel& model, const Blocks<Block>& blocks) {
   run_through(s, model, blocks, {s.batch, s.seq_len, s.d_model},
@@ -130,7 +130,7 @@ void count_fnet(const StepSizes& s, StepModel& model) {
   model.gemm_flops = layers * 2 * tokens_of(s) * 2 * d * ffn;
   model.other_flops = layers * nominal_flops("mix", {s.batch, s.seq_len, s.d_model});
   if (s.vocabulary > 0)
-    model.gemm_flops += 2 * tokens_of(s) * 2 * d * d;  // after the embeddings and before the decoder
+    model.gemm_flops += 2 * tokens_of(s) * 2 * d * d;  // the projections after the embeddings and before the decoder
 }
 
 // Counts all n² scores, although half of them are masked.
@@ -142,10 +142,10 @@ void count_attention(const StepSizes& s, StepModel& model) {
 
 // The properties of one model.
 struct Kind {
-  StepSizes sizes;  // with the model's name
+  StepSizes sizes;  // the default sizes
   void (*make_blocks)(const StepSizes&, StepModel&);
-  nlohmann::json (*config)(const StepSizes&);  // the fields of its language model's config that not every model has
-  void (*count_flops)(const StepSizes&, StepModel&);  // everything except the product with the vocabulary
+  nlohmann::json (*config)(const StepSizes&);         // the fields that only this model has
+  void (*count_flops)(const StepSizes&, StepModel&);  // all flops except those of the product with the vocabulary
 };
 
 const Kind kinds[] = {

@@ -1,4 +1,4 @@
-// The measured models: stacks of blocks, or whole language models.
+// The models that are measured: stacks of blocks, or whole language models.
 #pragma once
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ struct StepSizes {
   std::int64_t heads = 8, query_block = 0;                                     // attention
   std::int64_t vocabulary = 0;                                                 // 0: only the stack of blocks
   Precision precision = Precision::f32;                                        // precision of the activations
-  bool batch_first = false;  // gmlp: sequences (b, n, d), as programs call its blocks, in place of (n, b, d)
+  bool batch_first = false;  // gmlp: sequences (b, n, d), as in programs, instead of (n, b, d)
   bool recompute = false;    // recompute each block in backward
   bool int8 = false;         // quantized weights, only for forward passes
 };
@@ -25,17 +25,17 @@ struct StepSizes {
 StepSizes default_sizes(const std::string& model);
 
 struct StepModel {
-  Tensor x, target;  // tokens and their targets, or normal numbers in the layout of the blocks
+  Tensor x, target;  // tokens and targets; for blocks only x, with normal numbers
   std::function<Tensor()> forward;
   NamedParameters parameters;
-  double gemm_flops = 0;   // forward: 2 M N K of each linear layer and of the spatial gating over all n² weights
-  double other_flops = 0;  // forward: 5 n log2 n of each complex transform, half of it for a real one
+  double gemm_flops = 0;   // forward: 2 M N K of each linear layer and of spatial gating with all n² weights
+  double other_flops = 0;  // forward: 5 n log2 n of each complex transform, half as much of a real one
 };
 
-// Every run has the same parameters and input.
+// Makes a model. Its parameters and input are the same in every run.
 StepModel make_step_model(const StepSizes& sizes);
 
-// mean(y²), or the cross-entropy of a language model.
+// mean(y²) of a stack of blocks, or the cross-entropy of a language model.
 Tensor step_loss(const StepModel& model);
 
 }  // namespace weft::bench

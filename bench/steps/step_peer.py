@@ -1,5 +1,7 @@
-"""The models of weft-step-bench in PyTorch, from the papers' formulas, with their training step or forward pass. It
-answers the same requests. usage: step_peer.py 'JSON of the keys in DEFAULTS and of the sizes'."""
+"""Runs the training step or the forward pass of weft-step-bench's models in PyTorch. The models are built from
+the papers' formulas. The program answers the requests of weft-step-bench --serve, and also "formulations" and
+"compare".
+usage: step_peer.py 'JSON object with the sizes and with keys of DEFAULTS'"""
 import json
 import statistics
 import sys
@@ -14,12 +16,12 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
 from isa import Sampler
 
-# variant: "eager", "compiled" or "frozen", possibly with "autocast", "whole" or "int8" before it (see step_cases.py).
-# sampler: the library for "ran"; engine: the engine for quantized products, if it is not PyTorch's default.
+# variant: "eager", "compiled" or "frozen", optionally preceded by "autocast", "whole" or "int8" (see step_cases.py).
+# sampler: the library for the request "ran". engine: the engine for quantized products, or None for PyTorch's default.
 DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eager", "sampler": "", "engine": None}
-# Formulations with the same result. gmlp: the form of the spatial gating, with sequences as (b, n, d), in the last one
-# as (n, b, d). tnn: transforms along dim -2 of (b, n, d), or along the contiguous axis of (b, d, n). Without a
-# gradient, tnn can also keep the spectra of the coefficients.
+# Formulations with the same result. gmlp: the form of the spatial gating. Sequences are (b, n, d), or (n, b, d) in the
+# last form. tnn: transforms along dim -2 of (b, n, d) or along the last dim of (b, d, n). In a forward pass, tnn can
+# also keep the spectra of the coefficients.
 FORMULATIONS = {"gmlp": ["einsum", "matmul", "conv1d", "einsum-nbd"], "tnn": ["bnd", "bdn"], "fnet": ["fft2", "fft.fft"]}
 
 
@@ -179,7 +181,8 @@ def input_shape(sizes, formulation):
 
 
 class Step:
-    """A forward pass without gradients, or forward, mean(y²), backward and AdamW. The first two runs are not timed."""
+    """A forward pass without gradients, or a training step: forward, mean(y²), backward and AdamW. The first two runs
+    are not timed."""
 
     def __init__(self, sizes, mode, formulation, variant):
         torch.manual_seed(1)
@@ -225,7 +228,7 @@ class Step:
         return time.perf_counter() - start
 
     def ran(self, sampler):
-        """Samples of the vector instructions of one more step, or of 0.2 s of them."""
+        """Runs steps for 0.2 s, but at least one, and returns samples of their vector instructions."""
         self.warm()
         return sampler.sample(self.step, 0.2)
 
@@ -239,7 +242,7 @@ def peak_resident():
 
 
 def fastest_formulation(sizes, mode, variant):
-    """{formulation: seconds} of one block, the median of several runs, the fastest first."""
+    """Returns {formulation: median seconds of one block}, the fastest first."""
     times, runs = {}, 3 if mode == "train" else 15
     for formulation in formulations(sizes["model"], mode):
         step = Step({**sizes, "layers": 1}, mode, formulation, variant)
@@ -259,8 +262,8 @@ def load_safetensors(path):
 
 
 def compare(sizes, formulation, path):
-    """With weft's parameters and input: the relative L2 difference of the result, and the largest one of the
-    gradients."""
+    """Loads weft's parameters and input. Returns the relative L2 difference of the result, and the largest one of a
+    gradient."""
     saved = load_safetensors(path)
     model = make_model(sizes, formulation)
     model.load_state_dict({k[len("parameters."):]: v for k, v in saved.items() if k.startswith("parameters.")})
@@ -293,7 +296,7 @@ def serve(spec):
         torch.backends.quantized.engine = spec["engine"]
     sampler = Sampler(spec["sampler"])
     tiny = {**spec, "batch": 1, "seq_len": 16, "d_model": 16, "d_ffn": 32, "layers": 1}
-    # Loads the libraries.
+    # This loads the libraries, so that later measurements do not include the loading.
     Step(tiny, spec["mode"], spec["formulation"] or FORMULATIONS[spec["model"]][0], "eager").run()
     step = None
     for line in sys.stdin:
