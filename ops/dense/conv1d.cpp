@@ -1,4 +1,4 @@
-// conv1d: depth-wise as sums of products, otherwise as matrix products of the windows.
+// conv1d: depthwise convolutions are sums of products; all others are matrix products with the windows.
 #include <algorithm>
 
 #include "base/common.h"
@@ -42,7 +42,7 @@ Sizes checked_sizes(const Tensor& x, const Tensor& weight, const Tensor& bias, c
   return {x.size(0), channels, out, kernel, (n - reach - 1) / o.stride + 1};
 }
 
-// For each element of a window, those of all windows: k tensors (b, channels, m).
+// Returns k tensors (b, channels, m). Tensor number i contains element i of all windows.
 std::vector<Tensor> window_elements(const Tensor& x, const Sizes& s, const Conv1dOptions& o) {
   const std::int64_t before = o.causal ? o.dilation * (s.kernel - 1) : o.padding;
   const Tensor padded = pad(x, {{0, 0}, {0, 0}, {before, o.padding}});
@@ -64,7 +64,7 @@ Tensor depthwise(const std::vector<Tensor>& elements, const Tensor& weight) {
   return y;
 }
 
-// For each group: weight (out/groups, channels/groups · k) times the windows (channels/groups · k, m).
+// For each group, multiplies the weight (out/groups, channels/groups · k) by the windows (channels/groups · k, m).
 Tensor by_products(const std::vector<Tensor>& elements, const Tensor& weight, const Sizes& s, std::int64_t groups) {
   const std::int64_t depth = s.channels / groups * s.kernel;
   const Tensor columns = reshape(stack(elements, 2), {s.batch, groups, depth, s.m});
