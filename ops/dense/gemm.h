@@ -31,7 +31,7 @@ struct GemmProblem {
   GemmSum<T> sign = 1;       // ±1, a factor of A B
   std::vector<BatchAxis> batch = {};
   GemmEpilogue<T> epilogue = {};  // requires no batch, and contiguous rows of C
-  // B packed by pack_b on the same instruction set, without a batch. B itself is then not read, unless reads_b is true.
+  // B packed by pack_b on the same instruction set, without a batch. B itself is then read only if reads_b is true.
   const GemmIn<T>* packed_b = nullptr;
   // A(i, p) is 0 for p > i (lower) or p < i (upper). Most products with these zeros are skipped, so a NaN in B may not
   // reach C through them.
