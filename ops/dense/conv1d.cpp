@@ -25,9 +25,7 @@ Sizes checked_sizes(const Tensor& x, const Tensor& weight, const Tensor& bias, c
   constexpr std::int64_t most = std::int64_t{1} << 31;
   if (std::min({o.stride, o.dilation, o.groups}) < 1 || o.padding < 0 || (o.causal && o.padding != 0) ||
       std::max({o.stride, o.dilation, o.groups, o.padding}) > most)
-    fail("conv1d",
-         "expected stride, dilation and groups of at least 1, and a padding of at least 0, or of 0 if it is causal, "
-         "all at most 2^31");
+    fail("conv1d", "expected stride, dilation and groups from 1 to 2^31, and padding from 0 to 2^31 (0 if causal)");
   const std::int64_t channels = x.size(1), out = weight.size(0), kernel = weight.size(2);
   if (channels % o.groups != 0 || out % o.groups != 0 || weight.size(1) != channels / o.groups || kernel < 1)
     fail("conv1d", "expected a weight (out, " + std::to_string(channels / o.groups) + ", k) with out divisible by " +
@@ -37,8 +35,8 @@ Sizes checked_sizes(const Tensor& x, const Tensor& weight, const Tensor& bias, c
     fail("conv1d", "expected a bias of shape (" + std::to_string(out) + "), got " + describe(bias));
   const std::int64_t reach = o.dilation * (kernel - 1), n = x.size(2) + (o.causal ? reach : 2 * o.padding);
   if (n <= reach)
-    fail("conv1d",
-         "expected at least " + std::to_string(reach + 1) + " elements with the padding, got " + std::to_string(n));
+    fail("conv1d", "expected at least " + std::to_string(reach + 1) + " elements including the padding, got " +
+                       std::to_string(n));
   return {x.size(0), channels, out, kernel, (n - reach - 1) / o.stride + 1};
 }
 

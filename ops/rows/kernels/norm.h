@@ -1,9 +1,9 @@
 // Layer norm and RMS norm of the rows of a matrix x (rows, n), n >= 1. The rows of x are x_row apart, those of dx are
 // dx_row apart, and the other matrices are contiguous. Both norms are
 //   y = (x - mean) rstd ⊙ gamma + beta.
-// Layer norm: rstd = 1/√(var + eps), var biased. RMS norm: mean = 0, beta = 0, rstd = 1/(‖x‖₂/√n + eps). rstd is kept
-// finite: a row of equal elements gives beta even if eps rounds to 0. x, y and their gradients are T. Parameters, their
-// gradients and the statistics have the type in which T is computed.
+// Layer norm: rstd = 1/√(var + eps), with the biased variance var. RMS norm: mean = 0, beta = 0, rstd = 1/(‖x‖₂/√n +
+// eps). rstd is always finite: a row of equal elements gives beta even if eps rounds to 0. x, y and their gradients
+// have type T. Parameters, their gradients and the statistics have the type in which T is computed.
 #pragma once
 #include <cstdint>
 
