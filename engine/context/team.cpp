@@ -13,8 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The time that a thread spins before it sleeps. Larger: other programs lose CPU time, and the scheduler then gives
-// weft a smaller share. Smaller: more wake-ups, each of 5 to 50 µs. On an idle machine 20 to 200 µs differ by less than
-// 3 %. bench: bench/steps/busy
+// weft a smaller share. Smaller: more wake-ups, each of 5 to 50 µs. On an idle machine, values from 20 to 200 µs
+// change the speed by less than 3 %. bench: bench/steps/busy
 constexpr std::chrono::microseconds patience{30};
 
 thread_local int task_depth = 0;

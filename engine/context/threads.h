@@ -1,4 +1,4 @@
-// Finds the threads for loops.
+// Selects the threads that run loops.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Functions over the lines of weft/isas.def. They take any such list, so that tests can pass others.
+// Functions on the lines of weft/isas.def. They take any such list, so that tests can pass others.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -35,7 +35,7 @@ constexpr bool has_word(std::string_view text, std::string_view word) {
   }
 }
 
-// The index of the instruction set that `isa` extends; N if there is none.
+// The index of the instruction set that `isa` extends, or N if there is none.
 template <std::size_t N>
 constexpr std::size_t extended(const IsaLine (&lines)[N], std::size_t isa) {
   std::size_t at = 0;
