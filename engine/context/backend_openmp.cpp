@@ -1,4 +1,5 @@
-// OpenMP: a region is one `parallel` construct. Its barrier costs time at the end of the region, not of each loop.
+// The OpenMP backend. A region is one `parallel` construct, so the barrier costs time once per region, not once per
+// loop.
 #include <omp.h>
 
 #include <atomic>
@@ -22,15 +23,15 @@ std::atomic<bool> forked{false};
 
 bool in_foreign_team() noexcept { return omp_in_parallel() != 0; }
 
-// With OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY the calling thread is already bound to one CPU. The runtime
-// remembers the CPUs that the process may use.
+// With OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY the calling thread is already bound to one CPU, but the runtime
+// remembers all CPUs that the process may use.
 int backend_cpus() noexcept { return omp_get_num_procs(); }
 
 void with_team(int threads, FunctionRef<void(Team&)> lead) {
   if (forked.load(std::memory_order_relaxed)) return with_pooled_team(threads, lead);
   Team team(threads);
   std::exception_ptr error;
-// The team has a constant size even for few tasks, because OpenMP runtimes end and start threads when it changes.
+// The team keeps its size even for few tasks, because OpenMP runtimes stop and start threads when the size changes.
 #pragma omp parallel num_threads(threads)
   {
     if (const int thread = omp_get_thread_num(); thread > 0) {

@@ -1,4 +1,4 @@
-// Threads of the standard library.
+// The pool backend, with threads of the C++ standard library.
 #include "context/backend.h"
 #include "context/pool.h"
 

@@ -1,4 +1,4 @@
-// No threads except the caller's and those of an executor.
+// The serial backend. Loops run on the caller's thread or on the threads of an executor.
 #include "context/backend.h"
 
 namespace weft::detail {

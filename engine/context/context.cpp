@@ -15,7 +15,7 @@ namespace {
 
 thread_local Context* current_context = nullptr;
 
-// Scratch memory from the memory cache. It is released at the end of the scope, also after an exception.
+// Scratch memory from the memory cache. The memory is released at the end of the scope, even after an exception.
 class ScratchBlock {
  public:
   ScratchBlock(MemoryCache& memory, std::size_t bytes)
@@ -83,7 +83,7 @@ void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scrat
   const std::int64_t pieces = (n - 1) / grain + 1;
   const int threads = loops_are_serial() || pieces == 1 ? 1 : this->threads();
   const auto working = static_cast<std::size_t>(std::min<std::int64_t>(threads, pieces));
-  std::size_t stride = 0, total = 0;  // for one thread, for all threads
+  std::size_t stride = 0, total = 0;  // bytes for one thread and for all threads
   if (__builtin_add_overflow(scratch_bytes, 63, &stride) ||
       __builtin_mul_overflow(stride &= ~std::size_t{63}, working, &total))
     throw Error("[context] expected scratch memory that fits into the address space, got " +

@@ -8,10 +8,10 @@
 #include "weft/detail/isas.h"
 #include "weft/error.h"
 
-// HAS of weft/isas.def: returns the first missing feature. The compiler can't even test features of other processor
-// families, so ON_processor removes these tests.
+// The macro HAS is used by weft/isas.def. It returns the first missing feature. Compilers reject tests of features of
+// other processor families, so the macros ON_processor remove these tests.
 #if defined(__x86_64__)
-// This test also checks by XGETBV that the operating system saves the wide registers.
+// This test also checks, with XGETBV, that the operating system saves the wide registers.
 #define HAS(feature) \
   if (!__builtin_cpu_supports(#feature)) return #feature;
 #define ON_x86_64(questions) questions
@@ -41,7 +41,7 @@ struct EnumNames<Isa> {
 
 namespace {
 
-// The first feature of a line that this CPU lacks, or null.
+// One function for each line of the list. It returns the first feature of the line that this CPU lacks, or null.
 constexpr const char* (*own_lacks[])() = {
 #define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, traits, features, flags) \
   []() -> const char* { ON_##processor(features) return nullptr; },

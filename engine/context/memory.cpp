@@ -13,10 +13,10 @@
 namespace weft {
 namespace {
 
-// Large blocks lie on huge pages, except for the remainder at their end. The rows of a tensor may be pages apart, and
-// the processor's TLB holds few pages. These blocks are not part of the heap. A heap keeps freed memory below memory in
-// use. When the sizes of tensors change, as with rows of different lengths, that unused memory exceeded the size of all
-// tensors.
+// Maps large blocks to huge pages, except for the remainder at their end. The rows of a tensor may be pages apart, and
+// the processor's TLB holds few pages. Large blocks do not come from the heap, because a heap cannot return freed
+// memory that lies below memory in use. When tensor sizes varied, for example with rows of different lengths, this
+// unused memory exceeded the size of all tensors.
 void* system_block(std::size_t size) noexcept {
   return size < os::huge_page ? std::aligned_alloc(64, size) : os::map_pages(size);
 }
@@ -28,23 +28,24 @@ void free_system_block(void* block, std::size_t size) noexcept {
 
 }  // namespace
 
-// Size classes are 2^k · {8, 9, … 15} / 8, in steps of at least 64 bytes. From 512 bytes on at most a ninth of a block
-// is unused. Sizes just above a power of 2 are common: with panels of 12 columns, a weight of 256 columns takes 264.
+// Size classes are 2^k · {8, 9, … 15} / 8, in steps of at least 64 bytes. In blocks of at least 512 bytes, at most a
+// ninth of the block is unused. The classes are this fine because sizes just above a power of 2 are common: in panels
+// of 12 columns, a weight of 256 columns takes up 264 columns.
 std::size_t MemoryCache::size_class(std::size_t bytes) noexcept {
   std::size_t power = 256;
   if (bytes <= power) return power;
   while (power <= bytes / 2) power *= 2;
-  const std::size_t step = std::max(power / 8, std::size_t{64});  // a cache line at least
+  const std::size_t step = std::max(power / 8, std::size_t{64});  // at least one cache line
   return (bytes + step - 1) / step * step;
 }
 
 namespace {
 
-// The list of all caches of the process. Its mutex is locked before a cache's mutex, never while one is held.
+// The list of all caches of the process. Lock its mutex before the mutex of a cache, never while holding one.
 std::mutex caches_mutex;
 MemoryCache* first_cache = nullptr;
 std::atomic<std::size_t> cached_by_all{0};
-std::atomic<std::uint64_t> uses{0};  // a clock that orders the uses of blocks
+std::atomic<std::uint64_t> uses{0};  // a counter that orders the uses of blocks in time
 
 std::atomic<std::size_t>& budget_of_all() noexcept {
   static std::atomic<std::size_t> bytes{std::min<std::size_t>(std::size_t{2} << 30, os::physical_memory() / 4)};
@@ -103,7 +104,7 @@ void* MemoryCache::allocate(std::size_t bytes) {
   return block;
 }
 
-// Null if there is no memory. Call it without holding a mutex.
+// Returns null if there is no memory. Call this without holding a mutex.
 void* MemoryCache::new_block(std::size_t size) const try {
   return source_ ? source_->allocate(size) : system_block(size);
 } catch (const std::bad_alloc&) {
@@ -130,7 +131,7 @@ void MemoryCache::release(void* block, std::size_t bytes) noexcept {
   else if (cached_by_all > budget()) keep_to_budget();
 }
 
-// False if the cache has no space for the block.
+// Returns false if the cache has no space for the block.
 bool MemoryCache::keep(void* block, std::size_t size) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
   use_.current -= size;
@@ -148,7 +149,8 @@ bool MemoryCache::keep(void* block, std::size_t size) noexcept {
   return true;
 }
 
-// The last use of the least recently used blocks; the maximum value if no blocks are cached. The mutex must be held.
+// Returns the last use of the least recently used size class, or the maximum value if no blocks are cached. The caller
+// must hold the mutex.
 std::uint64_t MemoryCache::oldest_use() const noexcept {
   std::uint64_t oldest = UINT64_MAX;
   for (const auto& [size, same] : free_)
@@ -156,7 +158,8 @@ std::uint64_t MemoryCache::oldest_use() const noexcept {
   return oldest;
 }
 
-// Releases one of the least recently used blocks. There must be a block, and the mutex must be held.
+// Releases one block of the least recently used size class. The caller must hold the mutex, and at least one block must
+// be cached.
 void MemoryCache::evict_oldest() noexcept {
   const auto oldest = std::min_element(free_.begin(), free_.end(), [](const auto& a, const auto& b) {
     if (a.second.blocks.empty() != b.second.blocks.empty()) return b.second.blocks.empty();

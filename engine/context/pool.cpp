@@ -25,8 +25,8 @@ class Crew {
 
   Team& team() noexcept { return team_; }
 
-  // Starts the missing threads, each time the crew is lent. If the system refuses threads or there is no memory for
-  // them, the existing threads do the work of the missing ones, and the log receives one line.
+  // Starts the missing threads. This is called each time the crew is lent. If the system refuses threads or there is no
+  // memory for them, the existing threads do the work of the missing ones, and the log receives one line.
   void fill() {
     try {
       for (int thread = static_cast<int>(threads_.size()) + 1; thread < team_.threads(); ++thread)
@@ -46,7 +46,7 @@ class Crew {
   bool told_ = false;
 };
 
-// The crews that nobody leads at the moment. There are as many as were ever led at the same time.
+// The idle crews. The pool never holds more crews than were led at the same time.
 class Pool {
  public:
   // Returns a crew. If it is too small, a larger one replaces it.
@@ -66,7 +66,7 @@ class Pool {
     return crew;
   }
 
-  // Keeps the crew. If there is no memory for that, the crew ends.
+  // Keeps the crew for reuse. If there is no memory for that, the crew is destroyed.
   void give_back(std::unique_ptr<Crew> crew) noexcept {
     try {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -80,8 +80,8 @@ class Pool {
   std::vector<std::unique_ptr<Crew>> idle_;
 };
 
-// Never destroyed, because its threads still sleep when the process ends. A child of fork() has none of its parent's
-// threads and starts with a new pool.
+// The pool is never destroyed, because its threads are still asleep when the process ends. A child of fork() has none
+// of its parent's threads and starts with a new pool.
 std::atomic<Pool*> current_pool{nullptr};
 [[maybe_unused]] const bool watching_forks = [] {
   os::in_forked_children([] { current_pool.store(nullptr); });

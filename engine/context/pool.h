@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-// Like with_team of backend.h. If the system refuses threads, the team has fewer.
+// Does the same as with_team in backend.h. If the system refuses threads, the team has fewer members.
 void with_pooled_team(int threads, FunctionRef<void(Team&)> lead);
 
 }  // namespace weft::detail

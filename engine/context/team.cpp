@@ -13,8 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The time that a thread spins before it sleeps. Larger: other programs lose CPU time, and the scheduler then gives
-// weft a smaller share. Smaller: more wake-ups, each of 5 to 50 µs. On an idle machine 20 to 200 µs differ by less than
-// 3 %. bench: bench/steps/busy
+// weft a smaller share. Smaller: more wake-ups, each of 5 to 50 µs. On an idle machine, values from 20 to 200 µs
+// change the speed by less than 3 %. bench: bench/steps/busy
 constexpr std::chrono::microseconds patience{30};
 
 thread_local int task_depth = 0;
@@ -53,8 +53,9 @@ void Team::run(Context& context, std::int64_t tasks, int threads, const TaskBody
   finish();
 }
 
-// Each share receives the new loop's number before the share's end and the number of members change. So a member that
-// claims with the previous loop's number has seen neither of the new values.
+// Writes the new loop's number into each share before the share's new end and before the new number of members. A
+// member that sees one of these new values also sees the new loop's number, so it cannot claim with the previous
+// number.
 void Team::post(Context& context, std::int64_t tasks, int threads, const TaskBody& body) {
   tasks_of_claim_ = (tasks - 1) / most_claims_ + 1;
   const std::int64_t claims = (tasks - 1) / tasks_of_claim_ + 1;
@@ -71,11 +72,13 @@ void Team::post(Context& context, std::int64_t tasks, int threads, const TaskBod
   tasks_ = tasks;
   failed_.store(false, std::memory_order_relaxed);
   unfinished_.store(static_cast<std::uint32_t>(claims), std::memory_order_relaxed);
-  // Sequentially consistent, like sleeping_: either the poster sees the sleeper, or the sleeper sees the loop.
+  // This store and the accesses to sleeping_ are sequentially consistent: either the poster sees the sleeper, or the
+  // sleeper sees the loop.
   loop_.store(loop);
 }
 
-// Returns the number of claims taken, starting at `first`: one, none, or all remaining ones if the loop has failed.
+// Returns the number of claims that the caller takes, starting at `first`: one, none, or, if the loop has failed, all
+// remaining ones.
 std::uint32_t Team::claim(Share& share, std::uint32_t loop, std::uint32_t& first) {
   std::uint64_t next = share.next.load(std::memory_order_acquire);
   for (;;) {

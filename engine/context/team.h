@@ -18,7 +18,7 @@ bool in_task() noexcept;
 
 class Team {
  public:
-  // A loop of more than most_claims tasks is handed out several tasks at a time.
+  // If a loop has more than most_claims tasks, each claim takes several tasks.
   explicit Team(int threads, std::int64_t most_claims = std::int64_t{1} << 30)
       : shares_(static_cast<std::size_t>(threads)), most_claims_(most_claims) {}
   Team(const Team&) = delete;
@@ -26,23 +26,25 @@ class Team {
 
   int threads() const noexcept { return static_cast<int>(shares_.size()); }
 
-  // For the leader: runs body(task, thread) for each task = 0 … tasks-1, with thread < threads and `context` as the
-  // current context. Rethrows the first exception; tasks that had not started by then are skipped.
+  // Only the leader calls this. Runs body(task, thread) for each task = 0 … tasks-1, with thread < threads and
+  // `context` as the current context. Rethrows the first exception. Tasks that had not started by then are skipped.
   void run(Context& context, std::int64_t tasks, int threads, const TaskBody& body);
 
-  // For another member, 0 < thread < threads(): takes part in loops until dismiss().
+  // Every other member calls this, with 0 < thread < threads(). It takes part in loops until dismiss() is called.
   void serve(int thread);
   void dismiss() noexcept;
 
-  // run() in parts, for members that are called for a single loop: post, then take_part of each member, then finish.
+  // The steps of run(), for members that are called for a single loop: first post, then take_part on each member, then
+  // finish.
   void post(Context& context, std::int64_t tasks, int threads, const TaskBody& body);
   void take_part(int thread);
   void finish();
 
  private:
   // The claims that a member takes first. The split is the same in each loop, so the member's caches still hold the
-  // data of the previous loop. Afterwards the member helps the others. A claim exchanges `next`, whose upper half is
-  // the loop's number. A late member with the number of a completed loop therefore gets no claim of the next loop.
+  // data of the previous loop. After its own claims, the member helps the others. A claim is a compare-and-exchange of
+  // `next`, whose upper half is the loop's number. A late member that still has the number of a completed loop
+  // therefore gets no claim of the next loop.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> next{0};
     std::atomic<std::uint32_t> end{0};

@@ -63,8 +63,8 @@ constexpr int most_threads = 1024;
 
 std::atomic<int> chosen_threads{0};  // set by set_default_threads; 0: not set
 
-// The first number of a variable like OMP_NUM_THREADS, which may be a list ("4,2"). 0 if the variable is not set or
-// invalid.
+// Returns the first number in an environment variable like OMP_NUM_THREADS, which may be a list ("4,2"). Returns 0 if
+// the variable is not set or invalid.
 int number_in_environment(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) return 0;

@@ -19,8 +19,8 @@ namespace {
 using safetensors::shown;
 
 constexpr std::size_t max_rank = 64;
-// Elements per task of conversions, which are limited by memory bandwidth. Larger: threads may be idle. Smaller: more
-// overhead per task. No benchmark shows it.
+// Elements per task of a conversion. Conversions are limited by memory bandwidth. Larger: threads may be idle. Smaller:
+// more overhead per task. No benchmark shows the difference.
 constexpr std::int64_t grain = 1 << 15;
 
 struct Entry {
@@ -29,7 +29,7 @@ struct Entry {
   std::uint64_t begin = 0, end = 0;  // offsets in the data
 };
 
-// Bytes per element of every type of the format that has whole bytes; 0 for other types.
+// Returns the bytes per element of a type of the format, or 0 if the type is unknown or does not have whole bytes.
 std::uint64_t stored_size(const std::string& dtype) {
   static const std::unordered_map<std::string, std::uint64_t> sizes = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F8_E8M0", 1},
@@ -39,9 +39,9 @@ std::uint64_t stored_size(const std::string& dtype) {
   return found == sizes.end() ? 0 : found->second;
 }
 
-// Reads the header while the parser runs, without a tree of JSON values, because a forged header could make a deep or
-// large tree. The header is {NAME: {"dtype": TEXT, "shape": [N, …], "data_offsets": [BEGIN, END]}, …, "__metadata__":
-// {TEXT: TEXT, …}}. Each handler returns false to stop, and stores the reason in `error`.
+// Reads the header while the parser runs and builds no tree of JSON values, because a forged header could produce a
+// deep or large tree. The header is {NAME: {"dtype": TEXT, "shape": [N, …], "data_offsets": [BEGIN, END]}, …,
+// "__metadata__": {TEXT: TEXT, …}}. To stop the parser, a handler returns false and stores the reason in `error`.
 class HeaderReader {
  public:
   std::vector<Entry> entries;
@@ -158,7 +158,8 @@ std::uint32_t widen_half(std::uint16_t half) {
   return sign | bits;
 }
 
-// Element i of the tensor is value(element i of the file). To is an integer type for the bits of the tensor's elements.
+// Returns a tensor whose element i is value(element i of the file). `To` is the integer type that holds the bits of the
+// tensor's elements.
 template <class From, class To, class Value>
 Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value value) {
   Tensor t = Tensor::empty(shape, dtype);
@@ -174,7 +175,7 @@ Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value v
   return t;
 }
 
-// Returns a view of `bytes` if they are given and allow it, else a copy.
+// Returns a view of `bytes` if `bytes` is given and allows a view, otherwise a copy.
 Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, const Bytes* bytes) {
   const std::size_t size = dtype_size(dtype);
   if (bytes != nullptr && bytes->owner && reinterpret_cast<std::uintptr_t>(data) % size == 0) {
@@ -192,7 +193,7 @@ Bytes mapped(const std::string& path) {
   return {file.data, file.size, file.owner, true};
 }
 
-// Reads the file into memory that a tensor owns.
+// Reads the whole file into memory that a tensor owns.
 Bytes whole(const std::string& path) {
   const os::RandomAccessFile file(path);
   const auto size = static_cast<std::size_t>(file.size());
@@ -243,7 +244,7 @@ struct SafetensorsFile::Impl {
     check(file.size - length_bytes - length);
   }
 
-  // Checks that the tensors follow one another without overlap or gap and fill the data, as the format requires.
+  // Checks that the tensors fill the data and follow one another without overlap or gap, as the format requires.
   void check(std::uint64_t data_bytes) const {
     std::uint64_t next = 0;
     for (const Entry& entry : entries) {

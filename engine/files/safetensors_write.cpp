@@ -43,9 +43,9 @@ void check(const std::vector<Named>& tensors) {
   }
 }
 
-// The format allows no gaps between tensors. So the data begin at a multiple of 64 bytes (the header is padded with
-// spaces). Tensors whose size is a multiple of 64 bytes come first and are all aligned to 64 bytes. The others follow
-// in order of decreasing element size, so that each is aligned to its element.
+// The format allows no gaps between tensors. The header is padded with spaces so that the data begins at a multiple of
+// 64 bytes. Tensors whose size is a multiple of 64 bytes come first, so they are all aligned to 64 bytes. The others
+// follow in order of decreasing element size, so each of them is aligned to its element size.
 std::vector<const Named*> in_file_order(const std::vector<Named>& tensors) {
   std::vector<const Named*> order;
   order.reserve(tensors.size());

@@ -1,4 +1,4 @@
-// Files that are written atomically, and locks that admit one process at a time.
+// Files that are written atomically, and locks that only one process at a time can hold.
 #include <pthread.h>
 #include <signal.h>
 
@@ -16,8 +16,8 @@
 namespace weft::os {
 namespace {
 
-// Prevents SIGXFSZ from ending the process. A write beyond RLIMIT_FSIZE raises it on its thread; here the write fails
-// with EFBIG instead.
+// Prevents SIGXFSZ from ending the process. A write beyond RLIMIT_FSIZE raises this signal on the writing thread. While
+// this object exists, the write fails with EFBIG instead.
 class WithoutFileSizeSignal {
  public:
   WithoutFileSizeSignal() noexcept {
@@ -45,7 +45,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// O_EXCL makes the name of a temporary file unique everywhere; this number makes it unique within the process.
+// O_EXCL makes the name of a temporary file unique among all processes. This number makes it unique within the process.
 std::atomic<unsigned> next_temporary{0};
 
 // Creates and locks a new file. Returns its descriptor, or -1.
@@ -67,7 +67,7 @@ void remove_if_abandoned(const std::string& path) noexcept {
   ::close(descriptor);
 }
 
-// Linux writes at most 2^31 - 4096 bytes per call and returns the number written.
+// Linux writes at most 2^31 - 4096 bytes per call and returns the number of bytes written.
 void write_all(int descriptor, const void* data, std::size_t bytes, const std::string& path) {
   const WithoutFileSizeSignal guard;
   const char* next = static_cast<const char*>(data);
@@ -87,8 +87,8 @@ std::string this_process() {
   return holder_prefix + std::to_string(::getpid()) + " on " + host;
 }
 
-// The contents of a lock file: the name of a process, or "". None if the file belongs to somebody else: it has a second
-// name or other contents.
+// Returns the contents of a lock file: the name of a process, or "". Returns nothing if the file can't be read or does
+// not belong to weft, because it has a second name or other contents.
 std::optional<std::string> holder_in(int descriptor) noexcept {
   struct stat s;
   if (::fstat(descriptor, &s) != 0 || s.st_nlink > 1) return std::nullopt;
@@ -146,7 +146,7 @@ void AtomicFile::commit() {
   temporary_.clear();
   ::close(descriptor_);  // this also releases the lock, which the temporary file no longer needs
   descriptor_ = -1;
-  // Syncs the folder's entry, too. Some file systems can't sync folders (EINVAL).
+  // Syncs the file's entry in the folder, too. Some file systems can't sync folders (EINVAL).
   if (uninterrupted([&] { return ::fsync(descriptor); }) != 0 && errno != EINVAL) fail("sync the folder of", path_);
 }
 
@@ -203,7 +203,7 @@ FolderLock::FolderLock(const std::string& folder) {
     const std::string holder = holder_in(descriptor).value_or("");
     throw Error("\"" + folder + "\" is in use by " + (holder.empty() ? "another process" : holder));
   }
-  if (holder_in(descriptor)) {  // a full disk must not prevent locking
+  if (holder_in(descriptor)) {  // locking must work even if the disk is full
     const std::string who = this_process();
     const WithoutFileSizeSignal guard;
     (void)!::ftruncate(descriptor, 0);

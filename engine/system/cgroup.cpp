@@ -12,7 +12,7 @@ void limit_cpus(CgroupLimits& limits, std::int64_t quota, std::int64_t period) {
     limits.cpus = std::min(limits.cpus, static_cast<double>(quota) / static_cast<double>(period));
 }
 
-// Reads the numbers at the start of the file. False if the file starts with something else ("max").
+// Reads the numbers at the start of the file. Returns false if the file starts with something else ("max").
 template <class... T>
 bool read_numbers(const std::string& path, T&... numbers) {
   std::ifstream file(path);
@@ -36,8 +36,8 @@ void read_version1(CgroupLimits& limits, const std::string& folder) {
   if (read_numbers(folder + "/memory.limit_in_bytes", memory)) limits.memory = std::min(limits.memory, memory);
 }
 
-// Calls read(folder) for the group and every group above it. A container may show the path on the host although only
-// the root is mounted.
+// Calls read(folder) for the group and every group above it. In a container, the path may be the one on the host,
+// although only the root group is mounted.
 template <class Read>
 void for_each_level(const std::string& mount, std::string path, Read read) {
   while (!path.empty()) {
@@ -49,7 +49,7 @@ void for_each_level(const std::string& mount, std::string path, Read read) {
 
 }  // namespace
 
-// A line is "ID:CONTROLLERS:PATH"; version 2 has no controllers there.
+// A line is "ID:CONTROLLERS:PATH". In version 2, CONTROLLERS is empty.
 CgroupLimits cgroup_limits(const std::string& membership, const std::string& root) {
   CgroupLimits limits;
   const auto version1 = [&](const std::string& folder) { read_version1(limits, folder); };

@@ -11,8 +11,8 @@ struct CgroupLimits {
   std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();  // bytes
 };
 
-// `membership` is the text of /proc/self/cgroup, `root` is the mount point of the groups, /sys/fs/cgroup. The limits of
-// all groups above a group apply, too. Missing and unreadable files set no limit.
+// `membership` is the text of /proc/self/cgroup. `root` is the mount point of the groups, /sys/fs/cgroup. The limits of
+// all groups above a group also apply. Missing and unreadable files set no limit.
 CgroupLimits cgroup_limits(const std::string& membership, const std::string& root);
 
 }  // namespace weft::detail

@@ -35,7 +35,7 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   operator int() const noexcept { return value_; }
 
-  // Hands the descriptor over: the caller closes it.
+  // Gives the descriptor to the caller, who must close it.
   int release() noexcept { return std::exchange(value_, -1); }
 
  private:

@@ -60,7 +60,7 @@ std::string read_file(const std::string& path) {
     throw Error("[file] can't read \"" + path + "\": neither a regular file nor a pipe");
   if (static_cast<std::uint64_t>(s.st_size) > physical_memory()) fail("read", path, ENOMEM);
   try {
-    // Files of /proc report size 0, and any file may grow. So read until the end of the file.
+    // Files in /proc report size 0, and any file may grow, so this reads until the end of the file.
     std::string text;
     std::size_t size = 0, room = static_cast<std::size_t>(s.st_size) + 1;
     for (;;) {

@@ -11,7 +11,7 @@ namespace weft::os {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-// futex(2)
+// See futex(2).
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept {
   (void)::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }

@@ -5,12 +5,13 @@
 
 namespace weft::os {
 
-// Sleeps until wake(word) if `word` equals `value`, otherwise returns at once. May return early without a reason.
+// If `word` equals `value`, sleeps until wake(word) is called. Otherwise returns immediately. Spurious wake-ups are
+// possible.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) noexcept;
 // Wakes all threads that sleep on the word.
 void wake(const std::atomic<std::uint32_t>& word) noexcept;
 
-// Tells the CPU that the thread is in a waiting loop.
+// Tells the CPU that the thread is in a spin loop.
 inline void relax() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

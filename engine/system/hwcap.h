@@ -1,4 +1,4 @@
-// Features of an aarch64 CPU. The system reports them as bits of words.
+// Features of an aarch64 CPU. The system reports each feature as one bit of the word AT_HWCAP or AT_HWCAP2.
 #pragma once
 #if defined(__aarch64__)
 #include <sys/auxv.h>

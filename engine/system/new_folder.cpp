@@ -27,7 +27,7 @@ bool is_mount([[maybe_unused]] const std::string& folder) noexcept {
 #endif
 }
 
-// Whether the folder holds at least one file and nothing but files.
+// Whether the folder contains at least one file and nothing but files.
 bool is_plain(const std::string& folder) {
   bool any = false;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -37,7 +37,7 @@ bool is_plain(const std::string& folder) {
   return any;
 }
 
-// Removes folders that killed processes left in `folder`.
+// Removes folders that killed processes left behind in `folder`.
 void remove_abandoned_folders(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (!is_temporary(entry.path().filename().string())) continue;
@@ -49,7 +49,7 @@ void remove_abandoned_folders(const std::string& folder) {
   }
 }
 
-// Makes a temporary folder. Returns its path, or "" if it can't be made.
+// Creates a temporary folder. Returns its path, or "" if it can't be created.
 std::string make_in(const std::string& parent) {
   static std::atomic<unsigned> next{0};
   for (int attempt = 0; attempt < 1000; ++attempt) {

@@ -31,8 +31,8 @@ detail::CgroupLimits limits_of_this_process() noexcept {
   }
 }
 
-// The number of CPUs that the calling thread may run on; 0 if unknown. cpu_set_t holds 1024 CPUs, but machines may have
-// more.
+// Returns the number of CPUs that the calling thread may run on, or 0 if it is unknown. cpu_set_t holds 1024 CPUs, but
+// machines may have more.
 int affinity() noexcept {
   for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
     cpu_set_t* set = CPU_ALLOC(capacity);
@@ -85,8 +85,8 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
 
 }  // namespace
 
-// Maps more than `bytes` so that the block can begin at a multiple of a huge page. Then unmaps the excess before and
-// after the block.
+// Maps more than `bytes` so that the block can begin at a multiple of the huge page size. Then unmaps the excess before
+// and after the block.
 void* map_pages(std::size_t bytes) noexcept {
   if (bytes > SIZE_MAX - 2 * huge_page) return nullptr;
   const std::size_t size = whole_pages(bytes);
@@ -115,7 +115,7 @@ void small_pages_at_end(void* block, std::size_t bytes) noexcept {
 #endif
 }
 
-// Does not use getrusage, because its peak includes memory used before exec.
+// This function does not use getrusage, because the peak in getrusage includes memory used before exec.
 std::uint64_t peak_resident_memory() noexcept {
   try {
     std::ifstream file("/proc/self/status");
@@ -129,9 +129,10 @@ std::uint64_t peak_resident_memory() noexcept {
 #ifdef __linux__
 namespace {
 
-constexpr char of_weft = 0;  // its address lies in the file that contains weft
+constexpr char of_weft = 0;  // an address in the loaded file that contains weft
 
-// Callback: if the loaded file contains weft, stores the file's name (empty for the program itself) and returns 1.
+// Callback of dl_iterate_phdr. If the loaded file contains weft, stores the file's name (empty for the program itself)
+// and returns 1.
 int is_file_of_weft(dl_phdr_info* file, std::size_t, void* name) noexcept {
   for (int i = 0; i < file->dlpi_phnum; ++i) {
     const auto& part = file->dlpi_phdr[i];

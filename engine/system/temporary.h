@@ -14,7 +14,7 @@ inline bool is_temporary(const std::string& name) {
   return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
 }
 
-// False if another process holds the lock, or if that is unknown.
+// Returns false if another process holds the lock, or if that is unknown.
 inline bool try_lock(int descriptor) noexcept {
   return uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
 }
@@ -26,8 +26,8 @@ inline bool is_named(int descriptor, const std::string& path) noexcept {
          open.st_dev == named.st_dev;
 }
 
-// Locks a file or folder that this process has just created. False if another process took it for abandoned and removed
-// it in the meantime. Continues without a lock where the file system has none.
+// Locks a file or folder that this process has just created. Returns false if another process considered it abandoned
+// and has already removed it. If the file system has no locks, continues without one.
 inline bool lock_new(int descriptor, const std::string& path) noexcept {
   (void)uninterrupted([&] { return ::flock(descriptor, LOCK_EX); });
   return is_named(descriptor, path);

@@ -1,4 +1,4 @@
-// The interface of tapes for the backward pass of an op.
+// The interface through which the backward pass of an op uses the tape.
 #include "tape/tape_records.h"
 #include "weft/detail/tensor_text.h"
 
@@ -7,7 +7,7 @@ using namespace detail;
 
 namespace {
 
-// Returns the record. Error unless it has an input i.
+// Returns the record. Throws an Error if it has no input i.
 const Record& with_input(const Record& record, std::size_t i) {
   if (i >= record.inputs.size()) throw Error("[tape] backward asks for an input that the operation doesn't have");
   return record;

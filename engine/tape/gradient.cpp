@@ -8,8 +8,8 @@
 namespace weft::detail {
 namespace {
 
-// True if nobody else holds or owns the elements, and no two indices refer to the same element. Both always hold for
-// tensors that backward creates itself.
+// Whether x may be written in place: no other handle shares its elements, no read-only owner provides them, and no axis
+// repeats them with stride 0.
 bool writable_in_place(const Tensor& x) {
   for (std::size_t i = 0; i < x.shape().size(); ++i)
     if (x.shape()[i] > 1 && x.strides()[i] == 0) return false;

@@ -6,32 +6,33 @@
 
 namespace weft::detail {
 
-// Returns a gradient that no other handle shares and that may be written in place: x itself or a copy.
+// Returns x itself or a copy: a gradient that no other handle shares and that may be written in place.
 Tensor owned(Tensor x);
 Tensor copy_of(const Tensor& x);
 
 // Invariant: the sum is undefined while there is no contribution. Afterwards it holds the sum of all contributions,
-// except in `uninitialized_parts_`. This list has disjoint views of the blank parts, which no contribution has reached
-// yet: their elements are uninitialized and stand for zeros. Adding to a blank part writes it. Before the whole sum is
-// used, the remaining blank parts are filled with zeros. For example, the two halves of gMLP's z are written once each,
-// without zeros before. (A slice between two others only finds its place within a larger blank part. Then zeros are
-// filled and the slice is added.)
+// except in its blank parts, which no contribution has reached yet. The elements of blank parts are uninitialized and
+// stand for zeros. `uninitialized_parts_` contains disjoint views of the blank parts. Adding to a blank part writes it.
+// Before the whole sum is used, the remaining blank parts are filled with zeros. For example, the two halves of gMLP's
+// z are written once each, and no zeros are written first. A slice between two others may cover only a piece of a blank
+// part. In this case the blank parts are filled with zeros, and the slice is added.
 class Gradient {
  public:
   bool defined() const noexcept { return sum_.defined(); }
   bool has_blank_parts() const noexcept { return !uninitialized_parts_.empty(); }
   void fill_blank_parts();
 
-  // The sum. Blank parts are filled with zeros first.
+  // Returns the sum. Fills blank parts with zeros first.
   const Tensor& sum();
   Tensor take();
   void clear();
 
-  // The first contribution is moved in.
+  // Moves the first contribution instead of copying it.
   void add(Tensor contribution);
-  // Adds to the op's part of this gradient. The gradient has the shape `shape`.
+  // Adds to the op's part of this gradient. `shape` is the shape of the whole gradient.
   void add_part(const PartOp& op, const Shape& shape, const Tensor& contribution);
-  // The op's part, if it is blank: the caller must then write it at once. Otherwise an undefined tensor.
+  // Returns the op's part if it is blank. The caller must then write the part immediately. Otherwise returns an
+  // undefined tensor.
   Tensor claim_part(const PartOp& op, const Shape& shape, DType dtype);
 
  private:

@@ -1,6 +1,6 @@
-// Activation recomputation. The tape keeps one record for the whole function. Backward replaces it by the records of a
-// second run. The leaves of that run start with the gradients that the tape has so far, and return the sums. So
-// contributions are added in the same order as without recomputation.
+// Activation recomputation. The tape keeps one record for the whole function. Backward replaces this record by the
+// records of a second run. The leaves of the second run start with the gradients that the tape has so far, and return
+// the sums. Contributions are therefore added in the same order as without recomputation.
 #include "weft/recompute.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class RecomputeOp : public Op {
   void backward(Backward& b) const override;
 
  private:
-  // Leaf of the inner tape -> record of the outer tape.
+  // Pairs of a leaf on the inner tape and its record on the outer tape.
   using Places = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
   Inputs first_of(const Inputs& in) const { return {in.begin(), in.begin() + static_cast<std::ptrdiff_t>(inputs_)}; }
@@ -44,8 +44,8 @@ class RecomputeOp : public Op {
   Shape shape_;
 };
 
-// Returns the inputs as leaves of `tape`, one for each outer record, which may be a parameter's leaf. Other inputs are
-// constants.
+// Returns the inputs as leaves of `tape`. Inputs with the same outer record share one leaf. If the outer record is a
+// parameter's leaf, the new leaf belongs to the same parameter. Inputs without an outer record become constants.
 Inputs RecomputeOp::leaves(Tape& tape, const TapeRecords& outside, const Inputs& in,
                            const std::vector<std::int64_t>& nodes) {
   Inputs all;
@@ -83,7 +83,7 @@ Tensor RecomputeOp::apply(Recomputed fn, const Inputs& in) {
   return detail::record(std::move(op), all, y.detach());
 }
 
-// Error unless these are the leaves of the first run.
+// Returns the pairs for all leaves. Throws an Error unless the second run reads the same parameters as the first run.
 RecomputeOp::Places RecomputeOp::places(const TapeRecords& inside, const TapeRecords& outside, const Inputs& leaves,
                                         const std::vector<std::int64_t>& nodes) {
   Places all;

@@ -10,7 +10,8 @@
 
 namespace weft::detail {
 
-// A saved tensor for backward: the tensor itself, or its layout in the output of a cheap record.
+// A saved tensor for backward. It is the tensor itself, or only the tensor's layout if a cheap record recomputes its
+// elements.
 struct Kept {
   Tensor tensor;
   std::uint64_t version = 0;
@@ -43,11 +44,11 @@ class TapeRecords {
   std::uint64_t serial = 0;
   std::thread::id thread;
   bool consumed = false;
-  const TapeRecords* outside = nullptr;  // the tape around a recomputed function: its nodes are not constants
+  const TapeRecords* outside = nullptr;  // the tape around a recomputed function, or null
   std::vector<Record> records;
   std::unordered_map<const void*, std::int64_t> leaves;
 
-  // Adds a record. Returns its output with the node.
+  // Adds a record. Returns its output, which now has a node on this tape.
   Tensor add(std::unique_ptr<Op> op, const Inputs& in, Tensor out);
   // Returns the saved tensor.
   Tensor restore(const Kept& kept);
@@ -59,9 +60,9 @@ class TapeRecords {
   Record& at(std::int64_t index) { return records[static_cast<std::size_t>(index)]; }
   const Record& at(std::int64_t index) const { return records[static_cast<std::size_t>(index)]; }
   bool owns(const Tensor& x) const noexcept { return x.node().tape == serial && !consumed; }
-  // Whether it has a node on this tape. Error if it has a node on an outer tape.
+  // Whether x has a node on this tape. Throws an Error if x has a node on the outer tape.
   bool takes(const Tensor& x) const;
-  // The record of the tensor that contains this part, or null.
+  // Returns the record of the tensor that contains this part, or null.
   Record* whole_of(const Record& part) { return part.part && part.inputs[0] >= 0 ? &at(part.inputs[0]) : nullptr; }
 
  private:

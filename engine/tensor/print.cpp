@@ -13,10 +13,10 @@ namespace weft {
 
 namespace {
 
-constexpr std::int64_t most_elements = 1000;  // of a tensor that is written in full
-constexpr std::int64_t edge = 3;              // elements at each end of an abbreviated axis
+constexpr std::int64_t most_elements = 1000;  // the largest tensor that is printed in full
+constexpr std::int64_t edge = 3;              // elements printed at each end of an abbreviated axis
 
-// In the format %g, independent of the locale.
+// Formats x like %g, independent of the locale.
 std::string text_of(double x, int precision) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::general, precision);
@@ -30,7 +30,7 @@ std::string text_of(std::complex<R> z, int precision) {
   return text_of(static_cast<double>(z.real()), precision) + sign + text_of(imag, precision) + "i";
 }
 
-// The element at an offset from the first one.
+// Returns the text of the element at an offset from the first one.
 std::string element(const Tensor& x, std::int64_t offset, int precision) {
   switch (x.dtype()) {
     case DType::f32: return text_of(static_cast<double>(x.data<float>()[offset]), precision);
@@ -56,7 +56,7 @@ class Printer {
       return;
     }
     const bool rows = axis + 1 < x_.shape().size();
-    // An empty line between matrices, like numpy.
+    // Like numpy, puts an empty line between matrices.
     const std::string gap =
         rows ? "," + std::string(x_.shape().size() - 1 - axis, '\n') + std::string(axis + 1, ' ') : ", ";
     out << '[';
@@ -75,7 +75,7 @@ class Printer {
   }
 
  private:
-  // Calls f(i) for the indices along an axis that are shown, and f(-1) for those that are left out.
+  // Calls f(i) for the indices along an axis that are printed, and f(-1) for those that are left out.
   template <class F>
   void for_shown(std::size_t axis, F f) const {
     const std::int64_t n = x_.shape()[axis];

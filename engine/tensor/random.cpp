@@ -14,8 +14,8 @@ namespace {
 
 __extension__ typedef unsigned __int128 uint128;  // ISO C++ has no 128-bit integers
 
-// Elements per task; even, because a block gives two elements. Larger: threads may be idle. Smaller: more overhead per
-// task. No benchmark shows it.
+// Elements per task. The number is even, because a block gives two elements. Larger: threads may be idle. Smaller: more
+// overhead per task. No benchmark shows the difference.
 constexpr std::int64_t grain = 1 << 14;
 constexpr double pi = 3.14159265358979323846;
 
@@ -32,7 +32,8 @@ Block block(std::uint64_t j, std::uint64_t stream, std::uint64_t seed) noexcept 
 double to_unit(std::uint64_t bits) noexcept { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 // The logarithm, sine and cosine are plain sums of products in a fixed order. This file is compiled without contraction
-// to fused operations, so every machine computes the same bits. C libraries may differ in the last bit.
+// to fused multiply-adds, so every machine computes the same bits. The functions of C libraries may differ in the last
+// bit.
 
 // log x for normal x > 0, relative error below 4e-16: x = 2^e m, sqrt(1/2) <= m < sqrt(2), s = (m - 1) / (m + 1),
 // log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + …) with |s| < 0.1716.
@@ -46,7 +47,7 @@ double logarithm(double x) noexcept {
   const double s = (m - 1) / (m + 1), s2 = s * s;
   double sum = 0;
   for (int k = 25; k >= 3; k -= 2) sum = (sum + 1.0 / k) * s2;
-  // ln 2 in two parts; e times the first part is exact.
+  // ln 2 is split into two parts. The product of e and the first part is exact.
   return e * 0x1.62e42feep-1 + (2 * s + (2 * s * sum + e * 0x1.a39ef35793c76p-33));
 }
 
@@ -54,8 +55,8 @@ struct Circle {
   double cosine, sine;
 };
 
-// cos and sin of 2 pi t for t in [0, 1), absolute error below 4e-16. t = k/4 + r exactly with |r| <= 1/8; then Taylor
-// series.
+// cos and sin of 2 pi t for t in [0, 1), absolute error below 4e-16: t = k/4 + r exactly with |r| <= 1/8, followed by
+// Taylor series in r.
 Circle circle(double t) noexcept {
   const int k = static_cast<int>(4 * t + 0.5);
   const double x = (t - 0.25 * k) * (2 * pi), x2 = x * x;
@@ -71,7 +72,7 @@ Circle circle(double t) noexcept {
   }
 }
 
-// Box-Muller: r = sqrt(-2 log u), u in (0, 1]; r cos and r sin of a uniform angle.
+// Box-Muller: r cos and r sin of a uniform angle, where r = sqrt(-2 log u) and u is in (0, 1].
 Circle normals(Block b) noexcept {
   const double u = static_cast<double>((b.first >> 11) + 1) * 0x1p-53;
   const double r = std::sqrt(-2 * logarithm(u));
@@ -92,7 +93,7 @@ void fill_pairs(Tensor& t, Pair pair) {
   });
 }
 
-// fill_pairs for f32 or f64; pair(j, T{}) returns two values of type T.
+// Calls fill_pairs for f32 or f64. pair(j, T{}) returns two values of type T.
 template <class Pair>
 Tensor make(const char* op, const Shape& shape, DType dtype, Pair pair) {
   if (!is_real(dtype)) throw Error(std::string("[") + op + "] expected f32 or f64, got " + dtype_name(dtype));
@@ -102,7 +103,7 @@ Tensor make(const char* op, const Shape& shape, DType dtype, Pair pair) {
   return t;
 }
 
-// A value in [low, high). Rounding must not reach `high`.
+// Returns a value in [low, high). Rounding must not produce `high`.
 template <class T>
 T between(double low, double high, std::uint64_t bits) noexcept {
   const T value = static_cast<T>(low + (high - low) * to_unit(bits));
@@ -137,12 +138,12 @@ double Random::normal(std::uint64_t i) const noexcept {
   return i % 2 == 0 ? two.cosine : two.sine;
 }
 
-// floor(bits · n / 2^64): the probability of each value is within 2^-64 of 1/n.
+// Returns floor(bits · n / 2^64). The probability of each value is within 2^-64 of 1/n.
 std::uint64_t Random::below(std::uint64_t i, std::uint64_t n) const noexcept {
   return static_cast<std::uint64_t>((uint128{bits(i)} * n) >> 64);
 }
 
-// The child's seed and stream come from a block with another key than the numbers of this generator.
+// The child's seed and stream come from a block whose key differs from the key of this generator's numbers.
 Random Random::split(std::uint64_t k) const noexcept {
   const Block b = block(k, stream_, ~seed_);
   return Random(b.first, b.second);

@@ -15,7 +15,7 @@ class Storage {
   // Allocates from the memory cache, which outlives the storage.
   Storage(std::shared_ptr<MemoryCache> memory, std::size_t bytes)
       : data_(memory->allocate(bytes)), bytes_(bytes), memory_(std::move(memory)) {}
-  // Wraps read-only memory of another owner.
+  // Wraps read-only memory that another owner provides.
   Storage(std::shared_ptr<const void> owner, const void* data, std::size_t bytes)
       : data_(const_cast<void*>(data)), bytes_(bytes), owner_(std::move(owner)) {}
   ~Storage() {
@@ -34,16 +34,16 @@ class Storage {
   bool writable() const noexcept { return memory_ != nullptr; }
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
-  // The record that computed these elements, and the version at that time. With these a tape can keep the record of a
-  // cheap op instead of its output.
+  // The record that computed these elements, and the version at that time. With these, a tape can keep the record of a
+  // cheap op instead of the op's output.
   Node producer;
   std::uint64_t produced_version = 0;
 
-  // Whether the elements lie in a read-only mapped file: their pages may be given back at any time.
+  // Whether the elements lie in a read-only mapped file. Their pages may be given back at any time.
   bool in_mapped_file = false;
 
  private:
-  // No two storages ever have the same version, so a cache with the version as key can't confuse two storages.
+  // No two storages ever have the same version, so a cache that uses the version as its key can't confuse two storages.
   static std::uint64_t next_version() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;

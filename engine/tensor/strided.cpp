@@ -45,7 +45,7 @@ constexpr bool is_complex_type = false;
 template <class R>
 constexpr bool is_complex_type<std::complex<R>> = true;
 
-// The type by which elements are moved. Compilers vectorize loops over numbers, but not over structs.
+// The type that copies use for the elements. Compilers vectorize loops over numbers, but not over structs.
 template <class T>
 using Moved = std::conditional_t<std::is_same_v<T, bfloat16>, std::uint16_t, T>;
 
@@ -81,12 +81,12 @@ std::optional<Transposed> transposed(const Nest<2>& nest) {
   return Transposed{*x_axis, *y_axis};
 }
 
-// Copies in square tiles that stay in cache. A copy along rows would fetch a cache line for each element of a
-// transposed read.
+// Copies in square tiles that stay in cache. For a transposed read, a copy along rows would fetch a cache line for each
+// element.
 template <class T>
 void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
-  // Larger: 16 rows no longer stay in L1. Smaller: a row fills less than a cache line of f32. bench:
-  // bench/steps/step_compare
+  // Rows and columns of a tile. Larger: its rows no longer stay in L1. Smaller: a row of f32 fills less than a cache
+  // line. bench: bench/steps/step_compare
   constexpr std::int64_t tile = 16;
   const std::int64_t rows = nest.shape[axes.x_axis], columns = nest.shape[axes.y_axis];
   const std::int64_t x_step = nest.strides[axes.y_axis][0], y_step = nest.strides[axes.x_axis][1];

@@ -10,22 +10,23 @@
 
 namespace weft::detail {
 
-// Elements per task, for loops that memory bandwidth limits or that do little work per element. Larger: threads are
-// idle at the end. Smaller: more overhead per task. bench: weft-bench --benchmark_filter='add|gate|softmax|c2c|adamw'
+// Elements per task of loops that memory bandwidth limits or that do little work per element. Larger: threads are idle
+// at the end. Smaller: more overhead per task. bench: weft-bench --benchmark_filter='add|gate|softmax|c2c|adamw'
 inline constexpr std::int64_t task_elements = 1 << 14;
 
-// f(x), which consists of several operations, with one rounding for a bf16 x: they compute in f32.
+// Returns f(x), where f consists of several operations. For a bf16 x they compute in f32, so that the result is rounded
+// only once.
 template <class F>
 Tensor rounded_once(const Tensor& x, F f) {
   return x.dtype() == DType::bf16 ? cast(f(cast(x, DType::f32)), DType::bf16) : f(x);
 }
 
-// Error for an undefined tensor.
+// Throws an Error if the tensor is undefined.
 inline void check_defined(const char* op, const Tensor& x) {
   if (!x.defined()) fail(op, "the tensor is undefined");
 }
 
-// Returns x itself if it has this dtype, else a converted copy.
+// Returns x itself if it has this dtype, otherwise a converted copy.
 inline Tensor as_dtype(Tensor x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return raw::convert(x, dtype);

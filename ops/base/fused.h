@@ -1,5 +1,5 @@
-// Two operations that one pass computes and a tape records separately. The second one is cheap: backward recomputes its
-// output from the tensor between them instead of keeping it.
+// Two operations that are computed in one pass and recorded separately on the tape. The second one is cheap: backward
+// does not keep its output but recomputes it from the first one's output.
 #pragma once
 #include <memory>
 
@@ -7,16 +7,16 @@
 
 namespace weft::detail {
 
-// One of the two operations, as it is recorded.
+// One of the two operations, with the arguments for recording it.
 struct FusedOp {
   std::unique_ptr<Op> op;
   Inputs in;
 };
 
-// y = second(…, first(…), …): first's output, a tensor of `shape` and `dtype`, is input number `at` of second.
-// compute(between) returns y and writes first's output into `between`, unless `between` is undefined: then nothing is
-// recorded. If no gradient reaches one of the two ops, that op is not recorded. The caller checks the arguments before
-// the call.
+// y = second(…, first(…), …). The output of `first`, a tensor of `shape` and `dtype`, is input number `at` of `second`.
+// compute(between) returns y and writes the output of `first` into `between`. If nothing is recorded, `between` is
+// undefined, and compute returns only y. If no gradient reaches one of the two ops, that op is not recorded. The caller
+// checks the arguments before the call.
 Tensor apply_fused(FusedOp first, FusedOp second, std::size_t at, const Shape& shape, DType dtype,
                    FunctionRef<Tensor(const Tensor& between)> compute);
 

@@ -3,8 +3,8 @@
 namespace weft::detail {
 namespace {
 
-// Computes the strides with which x's elements, in row-major order, form `shape`. False, with empty strides, if there
-// are no such strides.
+// Computes the strides of a view that has x's elements, in row-major order, in the shape `shape`. Returns false and
+// empty strides if there is no such view.
 bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
   strides = contiguous_strides(shape);
   if (x.is_contiguous() || x.numel() == 0) return true;

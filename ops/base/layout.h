@@ -1,5 +1,5 @@
-// Reinterprets a tensor's elements in other shapes: as a view where its strides allow, else as a copy. Nothing here is
-// recorded.
+// Reinterprets a tensor's elements in other shapes: as a view if its strides allow it, otherwise as a copy. Nothing in
+// this file is recorded.
 #pragma once
 #include <cstdint>
 
@@ -7,13 +7,13 @@
 
 namespace weft::detail {
 
-// x's elements in row-major order as `shape`, which has the same number of elements.
+// x's elements, in row-major order, in the shape `shape`, which has the same number of elements.
 Tensor reshaped(const Tensor& x, const Shape& shape);
 
 // x (…, k) as a matrix (m, k), where k is the product of the last `axes` sizes.
 Tensor as_matrix(const Tensor& x, std::int64_t axes = 1);
-Tensor as_rows(const Tensor& x, std::int64_t axes = 1);  // the same with contiguous rows
-Tensor with_contiguous_rows(const Tensor& x);            // x, with the elements of its last axis adjacent
+Tensor as_rows(const Tensor& x, std::int64_t axes = 1);  // the same matrix with contiguous rows
+Tensor with_contiguous_rows(const Tensor& x);            // x itself or a copy whose last axis has stride 1
 bool has_contiguous_rows(const Tensor& x);
 
 }  // namespace weft::detail

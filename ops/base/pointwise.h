@@ -5,7 +5,7 @@
 
 namespace weft::detail {
 
-// Calls kernel(x0, x1, …, y, n) for pieces of dense arrays of one shape.
+// Calls kernel(x0, x1, …, y, n) for pieces of dense arrays with the same shape.
 template <class T, class Kernel, class... X>
 void pointwise(Kernel kernel, Tensor& y, const X&... x) {
   T* to = y.mutable_data<T>();

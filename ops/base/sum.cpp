@@ -10,15 +10,15 @@ namespace detail {
 
 namespace {
 
-// Terms of a row's sum that are added in one block, before the partial sums are added. Larger: threads are idle.
-// Smaller: one more pass over more partial sums. It determines the order of the additions, and so the result. bench:
-// weft-bench --benchmark_filter='adamw-clip|add-bias-backward|layer-norm-backward'
+// The number of terms of a row's sum that form one block. The sums of the blocks are then added. This number determines
+// the order of the additions, and therefore the result. Larger: threads are idle. Smaller: one more pass over more
+// partial sums. bench: weft-bench --benchmark_filter='adamw-clip|add-bias-backward|layer-norm-backward'
 constexpr std::int64_t row_block = 1 << 14;
-// For a column, whose terms form one chain of additions.
+// The limits of the same number for a column, whose terms form one chain of additions.
 constexpr std::int64_t min_column_block = 64, max_column_block = 512;
 
-// x's shape as alternating runs of axes: kept, summed, kept, …, kept. The first and the last run are always
-// kept (their size may be 1). Axes of size 1 fit into any run.
+// Returns x's shape as alternating runs of axes: kept, summed, kept, …, kept. The first and the last run are always
+// kept; their size may be 1. Axes of size 1 fit into any run.
 Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
   Shape runs{1};
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -31,13 +31,13 @@ Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
   return runs;
 }
 
-// The number of terms in a block. A column's terms form one chain of additions, which is kept short.
+// Returns the number of terms in a block. A column's terms form one chain of additions, so its blocks are shorter.
 std::int64_t block_length(std::int64_t inner) {
   return inner == 1 ? row_block : std::clamp(row_block / inner, min_column_block, max_column_block);
 }
 
-// y (outer, inner) = the sum of x (outer, n, inner) over its middle axis; all contiguous. Long sums are split into
-// blocks whose length depends only on the shape, and the blocks' sums are summed in the same way.
+// y (outer, inner) is the sum of x (outer, n, inner) over the middle axis. Both are contiguous. Long sums are split
+// into blocks whose length depends only on the shape. The sums of the blocks are summed in the same way.
 template <class T>
 void sum_middle(const T* x, Computed<T>* y, std::int64_t outer, std::int64_t n, std::int64_t inner) {
   const ReduceKernels<T>& kernel = kernels<ReduceKernels<T>>();
@@ -65,7 +65,8 @@ void sum_middle(const T* x, Computed<T>* y, std::int64_t outer, std::int64_t n, 
   if (blocks > 1) sum_middle(to, y, outer, blocks, inner);
 }
 
-// Sums the runs one after the other, starting with the innermost. `width` is 2 for the pairs of a complex tensor.
+// Sums over the runs one after the other, starting with the innermost one. `width` is 2 for the pairs of a complex
+// tensor.
 template <class T>
 void sum_runs(const T* x, Shape runs, std::int64_t width, Computed<T>* y) {
   const std::int64_t inner = runs.back() * width, n = runs[runs.size() - 2];

@@ -1,8 +1,8 @@
-// A product of two labeled tensors is split into dense products. Each label belongs to one of four groups, by the
-// tensors that have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighboring axes of a group are
-// merged if all tensors step through them evenly. Operands are copied if that merges k into one axis. gemm then
-// multiplies the largest axes of m, n and k as a matrix product, with the other axes as its batch. Small matrices along
-// a contiguous batch use the kernel batched_dot instead, which packs nothing.
+// A product of two labeled tensors, a and b, is split into dense products. Each label belongs to one of four groups,
+// depending on which tensors have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighboring axes of a
+// group are merged if all tensors step through them evenly. If copies of operands allow merging k into one axis, the
+// operands are copied. gemm then multiplies the largest axes of m, n and k as a matrix product, with the other axes as
+// its batch. Small matrices along a contiguous batch use the kernel batched_dot instead, which packs nothing.
 #include "dense/contract.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ using std::int64_t;
 // Multiply-adds per task of batched_dot. Larger: threads are idle at the end. Smaller: more overhead per task.
 // bench: bench/operations/einsum_compare
 constexpr int64_t contraction_work = 1 << 16;
-// Elements of y that batched_dot computes at once. Larger: y leaves L1 while the terms of k's outer axes are added to
-// it. Smaller: shorter runs of contiguous memory.
+// The number of elements of y that batched_dot computes at the same time. Larger: y leaves L1 while the terms of k's
+// outer axes are added to it. Smaller: shorter runs of contiguous memory.
 // bench: bench/operations/einsum_compare
 constexpr int64_t batched_dot_piece = 128;
 // The minimum length of a batch for batched_dot, which fills vectors with the batch. Larger: short batches are packed
-// and multiplied as matrices. Smaller: mostly empty vectors.
+// and multiplied as matrices. Smaller: vectors are mostly empty.
 // bench: bench/operations/einsum_compare
 constexpr int64_t shortest_batch = 4;
 // The minimum number of multiply-adds per element of the three matrices for which packing pays off. Larger: batched_dot
@@ -44,19 +44,19 @@ std::size_t position(const Labels& labels, int label) {
   return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
 }
 
-// The size of x's axis with that label, or 1 if there is none.
+// Returns the size of x's axis with that label, or 1 if there is none.
 int64_t size_of(const Labelled& x, int label) {
   const std::size_t i = position(x.labels, label);
   return i < x.labels.size() ? x.x.shape()[i] : 1;
 }
 
-// The stride of x's axis with that label, or 0 if there is none.
+// Returns the stride of x's axis with that label, or 0 if there is none.
 int64_t stride_of(const Labelled& x, int label) {
   const std::size_t i = position(x.labels, label);
   return i < x.labels.size() ? x.x.strides()[i] : 0;
 }
 
-// x's axes in the order of `labels`. Missing axes have size 1.
+// Returns x with its axes in the order of `labels`. Missing axes have size 1.
 Tensor arranged(const Labelled& x, const Labels& labels) {
   Shape shape;
   Strides strides;
@@ -67,7 +67,7 @@ Tensor arranged(const Labelled& x, const Labels& labels) {
   return x.x.view(shape, strides, x.x.offset());
 }
 
-// x without its axes of size 1.
+// Returns x without its axes of size 1.
 Labelled squeezed(const Labelled& x) {
   Labels labels;
   for (int label : x.labels)
@@ -75,7 +75,7 @@ Labelled squeezed(const Labelled& x) {
   return {arranged(x, labels), labels};
 }
 
-// x summed over the labels that are neither in `other` nor in `out`.
+// Returns x summed over the labels that are neither in `other` nor in `out`.
 Labelled without_own_labels(const Labelled& x, const Labels& other, const Labels& out) {
   Labels kept;
   for (int label : x.labels)
@@ -127,8 +127,8 @@ int64_t total(const std::vector<BatchAxis>& axes) {
   return count;
 }
 
-// Removes the largest axis from `axes` and returns it, or an axis of size 1 if there is none. An axis along which C is
-// contiguous counts four times, because a product without one stores C one element at a time.
+// Removes the largest axis from `axes` and returns it, or an axis of size 1 if `axes` is empty. The size of an axis
+// along which C is contiguous counts four times, because without such an axis a product stores C one element at a time.
 BatchAxis take_largest(std::vector<BatchAxis>& axes) {
   if (axes.empty()) return {1, 0, 0, 0};
   const auto weight = [](const BatchAxis& axis) { return axis.c == 1 ? 4 * axis.size : axis.size; };
@@ -139,7 +139,8 @@ BatchAxis take_largest(std::vector<BatchAxis>& axes) {
   return axis;
 }
 
-// The offsets of the three tensors at the index-th combination of the axes. The last axis runs fastest.
+// Returns the offsets of the three tensors for the index-th combination of indices along the axes. The last index
+// changes fastest.
 BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
   BatchAxis at{0, 0, 0, 0};
   for (std::size_t i = axes.size(); i-- > 0;) {
@@ -152,8 +153,8 @@ BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
   return at;
 }
 
-// Whether the matrices, whose elements are a batch apart, are too small for packing. Packing touches a cache line for
-// each element of A and B. `batched_dot` reads A and B once for each column or row of C.
+// Whether the matrices are too small for packing. Neighboring elements of a matrix are a batch apart, so packing
+// touches a cache line for each element of A and B. `batched_dot` reads A and B once for each column or row of C.
 bool has_small_matrices(const AxisGroups& groups) {
   const int64_t m = total(groups.m), n = total(groups.n), k = total(groups.k);
   return m * n * k < packing_gain * (m * k + k * n + m * n);
@@ -191,7 +192,8 @@ void run_batched_dot(AxisGroups groups, const T* a, const T* b, T* c) {
   });
 }
 
-// k is a single axis. Axes of m and n that were not merged become part of the batch.
+// Returns the product as a problem for gemm. k must be a single axis. Axes of m and n that were not merged become part
+// of the batch.
 template <class T>
 GemmProblem<T> problem_of(AxisGroups groups, const T* a, const T* b, T* c) {
   const BatchAxis m = take_largest(groups.m), n = take_largest(groups.n), k = take_largest(groups.k);
@@ -206,7 +208,8 @@ void double_strides(std::vector<BatchAxis>& axes) {
   for (BatchAxis& axis : axes) axis = {axis.size, 2 * axis.a, 2 * axis.b, 2 * axis.c};
 }
 
-// Re c = Re a Re b - Im a Im b, Im c = Re a Im b + Im a Re b: four real products over every other number.
+// Re c = Re a Re b - Im a Im b, Im c = Re a Im b + Im a Re b. Runs four real products, in which each operand is every
+// other number.
 template <class R>
 void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
   for (auto* axes : {&groups.batch, &groups.m, &groups.n, &groups.k}) double_strides(*axes);
@@ -220,7 +223,7 @@ void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
   }
 }
 
-// A contiguous copy of x with its labels of k last, in the order of `k`, so that they merge.
+// Returns a contiguous copy of x. The labels of k come last, in the order of `k`, so that they can be merged.
 Labelled gathered(const Labelled& x, const Labels& k) {
   Labels order;
   for (int label : x.labels)
@@ -248,7 +251,7 @@ AxisGroups with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
   return groups_of(a, b, c);
 }
 
-// Copies the smaller operand if that makes c's innermost axis contiguous in it, like in the larger operand.
+// Copies the smaller operand if the copy makes c's innermost axis contiguous in it, as in the larger operand.
 AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
   Labelled& smaller = a.x.numel() < b.x.numel() ? a : b;
   const Labelled& larger = &smaller == &a ? b : a;
@@ -258,7 +261,8 @@ AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
   return groups_of(a, b, c);
 }
 
-// c's memory in another order, in which the labels of m, and those of n, are neighbors as they are in a and b.
+// Returns a tensor in c's memory whose axes are in another order: the labels of m are neighbors as in a, and the labels
+// of n are neighbors as in b.
 Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
   Labels order;
   for (int label : c.labels)
@@ -272,21 +276,21 @@ Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
 
 Labelled in_f32(const Labelled& x) { return {as_dtype(x.x, DType::f32), x.labels}; }
 
-// The operands have no axes of size 1 or superfluous labels; c is contiguous.
+// Multiplies operands that have no axes of size 1 and no labels of their own. c is contiguous.
 void multiply(Labelled a, Labelled b, Labelled& c) {
   AxisGroups groups = groups_of(a, b, c);
   const DType dtype = c.x.dtype();
   const bool is_small = is_floating(dtype) && has_small_matrices(groups);
   if (is_small && !has_contiguous_batch(groups)) groups = with_contiguous_batch(a, b, c);
   const bool batched = is_small && has_contiguous_batch(groups);
-  if (batched && dtype == DType::bf16) {  // batched_dot would add to a rounded c
+  if (batched && dtype == DType::bf16) {  // batched_dot would add to a c that is already rounded
     Labelled wide{Tensor::empty(c.x.shape(), DType::f32), c.labels};
     multiply(in_f32(a), in_f32(b), wide);
     c.x = as_dtype(wide.x, dtype);
     return;
   }
   if (!batched && groups.k.size() > 1) groups = with_one_k(a, b, c);
-  // One product and a copy instead of many small products.
+  // Computes one product and a copy instead of many small products.
   if (!batched && (groups.m.size() > 1 || groups.n.size() > 1)) {
     Labelled other = in_own_order(a, b, c);
     const AxisGroups fused = groups_of(a, b, other);
@@ -334,7 +338,7 @@ Tensor contract(const Labelled& a, const Labelled& b, const Labels& out) {
                        [&](int label) { return !contains(other.labels, label) && !contains(dense, label); });
   };
   if (a.x.dtype() == DType::bf16 && (needs_sum(whole_a, whole_b) || needs_sum(whole_b, whole_a)))
-    // Rounds once, without rounding the partial sums.
+    // Rounds only once, at the end: the partial sums are not rounded.
     return as_dtype(contract(in_f32(a), in_f32(b), out), DType::bf16);
   const Labelled left = without_own_labels(whole_a, whole_b.labels, dense);
   const Labelled right = without_own_labels(whole_b, whole_a.labels, dense);

@@ -1,4 +1,4 @@
-// conv1d: depth-wise as sums of products, otherwise as matrix products of the windows.
+// conv1d: depthwise convolutions are sums of products; all others are matrix products with the windows.
 #include <algorithm>
 
 #include "base/common.h"
@@ -25,9 +25,7 @@ Sizes checked_sizes(const Tensor& x, const Tensor& weight, const Tensor& bias, c
   constexpr std::int64_t most = std::int64_t{1} << 31;
   if (std::min({o.stride, o.dilation, o.groups}) < 1 || o.padding < 0 || (o.causal && o.padding != 0) ||
       std::max({o.stride, o.dilation, o.groups, o.padding}) > most)
-    fail("conv1d",
-         "expected stride, dilation and groups of at least 1, and a padding of at least 0, or of 0 if it is causal, "
-         "all at most 2^31");
+    fail("conv1d", "expected stride, dilation and groups from 1 to 2^31, and padding from 0 to 2^31 (0 if causal)");
   const std::int64_t channels = x.size(1), out = weight.size(0), kernel = weight.size(2);
   if (channels % o.groups != 0 || out % o.groups != 0 || weight.size(1) != channels / o.groups || kernel < 1)
     fail("conv1d", "expected a weight (out, " + std::to_string(channels / o.groups) + ", k) with out divisible by " +
@@ -37,12 +35,12 @@ Sizes checked_sizes(const Tensor& x, const Tensor& weight, const Tensor& bias, c
     fail("conv1d", "expected a bias of shape (" + std::to_string(out) + "), got " + describe(bias));
   const std::int64_t reach = o.dilation * (kernel - 1), n = x.size(2) + (o.causal ? reach : 2 * o.padding);
   if (n <= reach)
-    fail("conv1d",
-         "expected at least " + std::to_string(reach + 1) + " elements with the padding, got " + std::to_string(n));
+    fail("conv1d", "expected at least " + std::to_string(reach + 1) + " elements including the padding, got " +
+                       std::to_string(n));
   return {x.size(0), channels, out, kernel, (n - reach - 1) / o.stride + 1};
 }
 
-// For each element of a window, those of all windows: k tensors (b, channels, m).
+// Returns k tensors (b, channels, m). Tensor number i contains element i of all windows.
 std::vector<Tensor> window_elements(const Tensor& x, const Sizes& s, const Conv1dOptions& o) {
   const std::int64_t before = o.causal ? o.dilation * (s.kernel - 1) : o.padding;
   const Tensor padded = pad(x, {{0, 0}, {0, 0}, {before, o.padding}});
@@ -64,7 +62,7 @@ Tensor depthwise(const std::vector<Tensor>& elements, const Tensor& weight) {
   return y;
 }
 
-// For each group: weight (out/groups, channels/groups · k) times the windows (channels/groups · k, m).
+// For each group, multiplies the weight (out/groups, channels/groups · k) by the windows (channels/groups · k, m).
 Tensor by_products(const std::vector<Tensor>& elements, const Tensor& weight, const Sizes& s, std::int64_t groups) {
   const std::int64_t depth = s.channels / groups * s.kernel;
   const Tensor columns = reshape(stack(elements, 2), {s.batch, groups, depth, s.m});

@@ -1,4 +1,4 @@
-// einsum: sums of products of any number of operands, by contractions of two operands at a time.
+// einsum: sums of products of any number of operands, computed by contracting two operands at a time.
 #include "dense/einsum.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using namespace detail;
 
 namespace {
 
-// The plans of a Context, by equation and shapes.
+// The einsum plans of a Context. The key is the equation and the shapes.
 class EinsumPlans {
  public:
   std::shared_ptr<const EinsumPlan> find(const std::string& equation, const std::vector<Shape>& shapes) {
@@ -33,8 +33,8 @@ class EinsumPlans {
   }
 
  private:
-  // Plans are small, and making one takes as long as a small product. Larger: more memory. Smaller: programs with many
-  // equations plan again. bench: bench/operations/einsum_compare
+  // The maximum number of plans. Plans are small, and making one takes as long as a small product. Larger: more memory.
+  // Smaller: programs with many equations make plans again. bench: bench/operations/einsum_compare
   static constexpr std::size_t most_plans = 1024;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const EinsumPlan>> plans_;
@@ -52,7 +52,7 @@ std::shared_ptr<const EinsumPlan> plan_of(const std::string& equation, const Inp
   return Context::current().slot<EinsumPlans>().find(equation, shapes);
 }
 
-// x's diagonal over axes that share a label: the result has one axis for each label in `once`.
+// Returns x's diagonal over the axes that share a label. The result has one axis for each label in `once`.
 Tensor diagonal(const Tensor& x, const Labels& axes, const Labels& once) {
   if (axes.size() == once.size()) return x;
   Shape shape(once.size());
@@ -70,8 +70,8 @@ Tensor diagonal(const Tensor& x, const Labels& axes, const Labels& once) {
 // has, and zero off the diagonal of repeated indices. Backward walks the tree of two-operand products, whose
 // intermediate results were saved.
 struct EinsumOp : Op {
-  std::shared_ptr<const EinsumPlan> plan;  // for the operands' shapes
-  std::vector<Tensor> results;             // of all steps except the last, while recording
+  std::shared_ptr<const EinsumPlan> plan;  // the plan for the operands' shapes
+  std::vector<Tensor> results;             // the results of all steps except the last, if recorded
 
   explicit EinsumOp(std::shared_ptr<const EinsumPlan> p) : plan(std::move(p)) {}
   const char* name() const noexcept override { return "einsum"; }
@@ -109,7 +109,7 @@ struct EinsumOp : Op {
     b.add(i, whole);
   }
 
-  // The shape of operand i's diagonal.
+  // Returns the shape of operand i's diagonal.
   Shape diagonal_shape(const Backward& b, std::size_t i) const {
     Shape shape;
     const Labels& axes = plan->operands[i];

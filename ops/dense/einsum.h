@@ -8,8 +8,8 @@
 
 namespace weft::detail {
 
-// Labels of an equation's operands, axis by axis, and of its result. The label of a letter is its character. The axes
-// that "..." stands for have the labels ellipsis_label + 0, 1, …, counted backward from the last axis.
+// The labels of an equation's operands, axis by axis, and of its result. The label of a letter is its character. The
+// axes that "..." stands for have the labels ellipsis_label + 0, 1, …, counted backward from the last axis.
 struct EinsumTerms {
   std::vector<Labels> operands;
   Labels output;
@@ -18,11 +18,11 @@ inline constexpr int ellipsis_label = 256;
 
 [[noreturn]] void fail_einsum(const std::string& equation, const std::string& what);
 
-// Error if the equation is invalid for operands of these ranks.
+// Throws an Error if the equation is invalid for operands of these ranks.
 EinsumTerms parse_einsum(const std::string& equation, const std::vector<std::size_t>& ranks);
 
-// Nodes are the operands, followed by the results of the steps. Each step multiplies two nodes; `labels` are those of
-// its result.
+// The nodes of a plan are the operands, followed by the results of the steps. Each step multiplies two nodes. `labels`
+// are the labels of its result.
 struct EinsumStep {
   std::size_t left, right;
   Labels labels;
@@ -30,15 +30,15 @@ struct EinsumStep {
 
 struct EinsumPlan {
   std::vector<Labels> operands;  // with repeated indices, axis by axis
-  std::vector<Labels> labels;    // of each node, without repetitions
+  std::vector<Labels> labels;    // the labels of each node, without repetitions
   std::vector<EinsumStep> steps;
   Labels output;
-  Shape shape;  // of the result
+  Shape shape;  // the shape of the result
 };
 
-// Error if sizes don't fit. The order of the steps needs the fewest multiplications among the orders whose intermediate
-// results are no larger than the largest of the operands and the result. If there are none, it is the best of all
-// orders. The search is exact up to 8 operands and greedy beyond.
+// Throws an Error if the sizes don't match. The plan considers the orders whose intermediate results are no larger than
+// the largest of the operands and the result. If there are none, it considers all orders. Among these it selects the
+// order with the fewest multiplications. The search is exact up to 8 operands and greedy beyond.
 EinsumPlan plan_einsum(const std::string& equation, const std::vector<Shape>& shapes);
 
 }  // namespace weft::detail

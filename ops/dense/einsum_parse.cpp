@@ -1,6 +1,6 @@
-// numpy's grammar: terms separated by commas, each of letters and at most one "...". "->" and the result's term may
-// follow. Spaces are ignored. Without "->" the result has the axes of "...", followed by the letters that occur once,
-// in the order of their characters.
+// The grammar is numpy's. An equation has terms separated by commas. A term consists of letters and at most one "...".
+// "->" and the result's term may follow. Spaces are ignored. Without "->" the result has the axes of "...", followed by
+// the letters that occur once, in the order of their characters.
 #include <algorithm>
 #include <map>
 
@@ -46,7 +46,7 @@ std::vector<Term> parse_operands(const std::string& equation, const std::string&
   }
 }
 
-// The term with `axes` labels in place of "...".
+// Returns the term with `axes` labels in place of "...".
 Labels spelled_out(const Term& term, std::size_t axes) {
   Labels labels;
   for (int label : term) {

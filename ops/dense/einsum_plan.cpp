@@ -19,7 +19,7 @@ std::string label_name(int label) {
                                 : "axis " + std::to_string(ellipsis_label - 1 - label) + " of \"...\"";
 }
 
-// The size of every label. All axes with that label have that size or 1.
+// Returns the size of every label. All axes with a label have the label's size or 1.
 std::map<int, std::int64_t> label_sizes(const std::string& equation, const EinsumTerms& terms,
                                         const std::vector<Shape>& shapes) {
   std::map<int, std::int64_t> sizes;
@@ -56,7 +56,7 @@ Labels without_repetitions(const Labels& labels) {
   return once;
 }
 
-// Finds the order of the products. Labels along which an operand has size 1 don't count as its labels.
+// Finds the order of the products. A label along which an operand has size 1 does not count as a label of that operand.
 class Order {
  public:
   Order(const std::map<int, std::int64_t>& sizes, const std::vector<LabelSet>& operands, const Labels& output)
@@ -65,7 +65,7 @@ class Order {
     for (const LabelSet& labels : operands_) limit_ = std::max(limit_, product(labels));
   }
 
-  // Pairs of nodes to multiply. The results are numbered after the operands.
+  // Returns the pairs of nodes to multiply. The results are numbered after the operands.
   std::vector<std::pair<std::size_t, std::size_t>> pairs() {
     if (operands_.size() > exact_operands) return greedy();
     if (!exact(limit_)) exact(infinite);
@@ -77,7 +77,7 @@ class Order {
  private:
   struct Best {
     double cost = infinite;
-    std::size_t left = 0;  // the operands (a bit set) on the left of the last product
+    std::size_t left = 0;  // bit set of the operands on the left of the last product
     LabelSet labels;
     double size = 1;
   };
@@ -88,7 +88,7 @@ class Order {
     return n;
   }
 
-  // The labels of the product of `inside`: those that the output or an operand outside needs.
+  // Returns the labels of the product of the operands `inside`: those that the output or an operand outside needs.
   template <class Outside>
   LabelSet kept(const LabelSet& inside, Outside needs) const {
     LabelSet labels;
@@ -102,8 +102,8 @@ class Order {
     return a;
   }
 
-  // Dynamic programming over the subsets of the operands: the cheapest order for a subset comes from its cheapest
-  // split.
+  // Dynamic programming over the subsets of the operands. The cheapest order for a subset is the one with its cheapest
+  // split into two subsets.
   bool exact(double limit) {
     const std::size_t n = operands_.size(), all = (std::size_t{1} << n) - 1;
     best_.assign(all + 1, {});
@@ -125,7 +125,7 @@ class Order {
       if (subset != all && best.size > limit) continue;
       const std::size_t lowest = subset & (~subset + 1);
       for (std::size_t left = (subset - 1) & subset; left > 0; left = (left - 1) & subset) {
-        if (!(left & lowest)) continue;  // visits each split once
+        if (!(left & lowest)) continue;  // so that each split is visited once
         const Best &l = best_[left], &r = best_[subset ^ left];
         const double cost = l.cost + r.cost + product(joined(l.labels, r.labels));
         if (cost < best.cost) {
@@ -148,8 +148,8 @@ class Order {
     return operands_.size() + order.size() - 1;
   }
 
-  // Repeatedly multiplies a pair: among the pairs whose product is within the limit, the one that increases memory
-  // least; if there are none, the cheapest pair.
+  // Repeatedly selects a pair and multiplies it. Among the pairs whose product is within the limit, it selects the pair
+  // that increases memory use least. If there are none, it selects the cheapest pair.
   std::vector<std::pair<std::size_t, std::size_t>> greedy() const {
     std::vector<std::pair<std::size_t, LabelSet>> nodes;
     for (std::size_t i = 0; i < operands_.size(); ++i) nodes.emplace_back(i, operands_[i]);
@@ -191,8 +191,8 @@ class Order {
   std::vector<Best> best_;
 };
 
-// The labels of left, followed by those of right, that the output or another unused node needs. `own` are the nodes'
-// labels of sizes other than 1.
+// Returns the labels of `left`, followed by those of `right`, that the output or another unused node needs. `own`
+// contains each node's labels whose size is not 1.
 Labels result_labels(const EinsumPlan& plan, const std::vector<LabelSet>& own, const std::vector<bool>& used,
                      std::size_t left, std::size_t right) {
   Labels labels;

@@ -8,12 +8,12 @@
 namespace weft::detail {
 namespace {
 
-// The maximum number of packed elements for which each item of a batch is a task with its own panels. Above it the
-// threads share each item. Larger: one thread computes a large item. Smaller: threads share small items, with more
+// The maximum number of packed elements for which each item of a batch is a task with its own panels. For larger items,
+// the threads share each item. Larger: one thread computes a large item. Smaller: threads share small items, with more
 // overhead. bench: bench/operations/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
 
-// The transposed product: Cᵀ = Bᵀ Aᵀ. Without an epilogue.
+// Returns the transposed product, Cᵀ = Bᵀ Aᵀ. It has no epilogue.
 template <class T>
 GemmProblem<T> transposed(GemmProblem<T> g) {
   std::swap(g.m, g.n);
@@ -26,7 +26,7 @@ GemmProblem<T> transposed(GemmProblem<T> g) {
   return g;
 }
 
-// Axes of one element get stride 1, whatever their stride was, because kernels are fastest for it.
+// Sets the stride of axes with one element to 1, because kernels are fastest with this stride.
 template <class T>
 GemmProblem<T> normalized(GemmProblem<T> g) {
   if (g.m == 1) g.a.row = g.c.row = 1;
@@ -73,7 +73,7 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
     }
   };
   const int64_t work = std::max<int64_t>(1, g.m * g.n * std::max<int64_t>(1, g.k));
-  const bool is_large = few && work >= 16 * task_work;  // worth all threads, and needs no packing
+  const bool is_large = few && work >= 16 * task_work;  // large enough for all threads, and needs no packing
   if (count > 1 && a + b + 2 * sums <= private_panels && !is_large) {
     Context::current().parallel_for(count, std::max<int64_t>(1, task_work / work), static_cast<std::size_t>(bytes),
                                     run);
@@ -83,8 +83,8 @@ void run_batch(const GemmKernels<T>& kernel, const GemmProblem<T>& g, int64_t co
   }
 }
 
-// The rounding error grows with the length of a chain of additions. A longer sum is split into parts of this many
-// products.
+// The number of products in one part of a sum. The rounding error grows with the length of a chain of additions, so
+// longer sums are split into parts.
 constexpr int64_t longest_chain = 4096;
 
 template <class T>
@@ -93,7 +93,7 @@ bool has_parts(const GemmProblem<T>& g) {
          g.a_triangle == Triangle::none && !has_epilogue(g.epilogue);
 }
 
-// C += sums (m, n), contiguous.
+// Computes C += sums. `sums` (m, n) is contiguous.
 template <class T>
 void add_to_c(const GemmProblem<T>& g, const GemmOut<T>* sums) {
   const int64_t grain = std::max<int64_t>(1, task_work / 16 / std::max<int64_t>(1, g.n));
@@ -122,7 +122,8 @@ void run_parts(const GemmKernels<T>& kernel, const GemmProblem<T>& g) {
 
 }  // namespace
 
-// Columns of one element (k <= 1) are also rows. A few columns become the rows of the product that `oriented` makes.
+// With k <= 1, each column of B has at most one element, so the columns are also rows. If B has few columns, they
+// become the rows of the product that `oriented` makes.
 bool reads_b(int64_t k, int64_t n) { return k <= 1 || n <= unpacked_rows; }
 
 template <class T>

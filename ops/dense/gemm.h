@@ -14,14 +14,14 @@ struct MatrixView {
   std::int64_t row, column;
 };
 
-// One axis of a batch, and the steps of the three matrices along it.
+// One axis of a batch, with the steps of the three matrices along it.
 struct BatchAxis {
   std::int64_t size, a, b, c;
 };
 
 enum class Triangle { none, lower, upper };
 
-// T names the types of the matrices: see kernels/gemm.h.
+// T names the types of the matrices; see kernels/gemm.h.
 template <class T>
 struct GemmProblem {
   std::int64_t m, n, k;
@@ -31,13 +31,13 @@ struct GemmProblem {
   GemmSum<T> sign = 1;       // ±1, a factor of A B
   std::vector<BatchAxis> batch = {};
   GemmEpilogue<T> epilogue = {};  // requires no batch, and contiguous rows of C
-  // B packed by pack_b on the same instruction set, without a batch. B itself is then not read, unless reads_b is true.
+  // B packed by pack_b on the same instruction set, without a batch. B itself is then read only if reads_b is true.
   const GemmIn<T>* packed_b = nullptr;
-  // A(i, p) is 0 for p > i (lower) or p < i (upper). Most products with these zeros are skipped, so a NaN of B may not
-  // reach them.
+  // A(i, p) is 0 for p > i (lower) or p < i (upper). Most products with these zeros are skipped, so a NaN in B may not
+  // reach C through them.
   Triangle a_triangle = Triangle::none;
-  bool c_lower = false;    // only C(i, j) with j <= i matters; others may stay unchanged
-  bool one_chain = false;  // sums are not split into parts: the bits are those with a packed B
+  bool c_lower = false;    // only C(i, j) with j <= i is needed; others may stay unchanged
+  bool one_chain = false;  // sums are not split into parts, so the bits are those with a packed B
 };
 
 // Whether a product with packed_b reads B itself. B's columns must then be contiguous.
@@ -45,20 +45,20 @@ bool reads_b(std::int64_t k, std::int64_t n);
 
 // Each element of C is a sum over k in a fixed order. The order depends only on m, n, k, the strides, the sign, the
 // triangles, the presence of an epilogue, and the instruction set. k = 0 gives zeros (or the previous C), followed by
-// the epilogue. For more than 16 rows, a sum of more than 4096 products is split into parts of 4096. This does not
-// apply with a batch, an epilogue, a triangle, a packed B, a C of bf16 or `one_chain`. A C of bf16 is rounded once,
-// from the whole f32 sum with the epilogue and the previous C.
+// the epilogue. For more than 16 rows, a sum of more than 4096 products is split into parts of 4096 products. Products
+// with a batch, an epilogue, a triangle, a packed B, a bf16 C or `one_chain` do not split sums. A bf16 C is rounded
+// once, from the whole f32 sum with the epilogue and the previous C.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
-// Uses these kernels of the current instruction set. Their kc, mc and nc may differ from the default; this changes no
-// bit. Not with a packed_b, whose panels have the default sizes.
+// Uses these kernels, which belong to the current instruction set. Their kc, mc and nc may differ from the default,
+// which changes no bit of the result. packed_b must be null, because its panels have the default sizes.
 template <class T>
 void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel);
 
 // The layout of a packed B (k, n) on the current instruction set; T is B's type.
 template <class T>
 PanelLayout panel_layout(std::int64_t k, std::int64_t n);
-// `out` must have space for the layout's elements.
+// Packs B. `out` must have space for the layout's elements.
 template <class T>
 void pack_b(std::int64_t k, std::int64_t n, MatrixView<const T> b, T* out);
 

@@ -11,18 +11,18 @@
 //    rows   |    | mc |  task  |        |        |   |  A: mr x kc, for a row of tiles, are in L1.
 //           +----+    +--------+--------+--------+---+
 //
-// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), the last one fastest. run_block packs A
-// and B of such a block, multiply_packed splits it into tasks of mc x nc, tiles walks over a task's tiles row by row,
-// and write_tile passes one of them to the micro-kernel (kernels/gemm_kernels.h).
+// run_packed walks over the blocks of n (super_n), k (kc) and m (super_rows), with m in the innermost loop. run_block
+// packs A and B of such a block, multiply_packed splits the block into tasks of mc x nc, tiles walks over a task's
+// tiles row by row, and write_tile passes each tile to the micro-kernel (kernels/gemm_kernels.h).
 //
-// There are three variants. An A with contiguous rows is not packed but read in place, for all rows at once. If all
-// rows are one block, no two tasks need the same columns of B: each task packs its own (multiply_packing), most of them
-// while its first row of tiles multiplies. B may already be packed (pack_b), and few rows need no packing at all
-// (run_few).
+// There are three variants. An A with contiguous rows is not packed but read in place, for all rows at once. If one
+// block contains all rows, no two tasks need the same columns of B. Each task then packs its own columns
+// (multiply_packing), most of them while it multiplies its first row of tiles. B may already be packed (pack_b).
+// Products with few rows need no packing at all (run_few).
 //
-// Panels hold k in whole units (kernels/gemm.h). The `depth` of a block is its k, rounded up to units. A bf16 C doesn't
-// hold its sums: it is written from the sums of each tile. With several blocks of k, sums wait in `partial` for the
-// last block.
+// Panels hold k in whole units (kernels/gemm.h). The `depth` of a block is its k, rounded up to units. A bf16 C can't
+// hold sums, so it is written from the sums of each tile. With several blocks of k, the sums are kept in `partial`
+// until the last block.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -37,29 +37,30 @@ using std::int64_t;
 
 // Thresholds for reading B without packing. B is not packed for up to unpacked_rows rows. The limit is
 // unpacked_dot_rows if A and B are contiguous along k and k is at least long_dot: the product then consists of dot
-// products, each of which ends in a sum over the lanes. Larger: packed panels would have paid off. Smaller: too few
-// rows share the packed panels. Smaller long_dot: the sums over the lanes take too much time.
+// products, each of which ends in a sum over the lanes. Larger: B is read in place where packed panels would be faster.
+// Smaller: too few rows share the packed panels. Smaller long_dot: the sums over the lanes take too much time.
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 inline constexpr int64_t unpacked_rows = 8;
 inline constexpr int64_t unpacked_dot_rows = 16;
 inline constexpr int64_t long_dot = 192;
-// Columns of B that are packed at once. Larger: B's packed panels leave the last-level cache. Smaller: fewer columns
-// share A's packed rows.
+// The number of columns of B that are packed at the same time. Larger: B's packed panels leave the last-level cache.
+// Smaller: fewer columns share A's packed rows.
 // bench: weft-bench --benchmark_filter='gemm-n[nt]/4096'
 inline constexpr int64_t super_columns = 3072;
-// The minimum number of tasks, and of rows of tasks, that share the panels packed at once. Larger: more threads are
-// busy, but B's panels are read more often. Smaller: smaller panels of A.
+// The minimum number of tasks, and of rows of tasks, that share the packed panels of one block. Larger: more threads
+// are busy, but B's panels are read more often. Smaller: A's panels are smaller.
 // bench: weft-bench --benchmark_filter=gemm-tn
 inline constexpr int64_t super_tasks = 16, super_tasks_down = 4;
-// Tasks for each thread, provided that a task has at least task_tile_rows rows of tiles. Larger: the threads finish at
-// the same time, even if one of them is delayed. Smaller: tasks read their columns of B less often.
+// The number of tasks for each thread, provided that a task has at least task_tile_rows rows of tiles. Larger: the
+// threads finish at the same time, even if one of them is delayed. Smaller: tasks read their columns of B less often.
 // bench: bench/steps/busy; weft-step-bench --model gmlp
 inline constexpr int64_t tasks_of_thread = 12, task_tile_rows = 4;
-// The approximate number of sums that wait at once for a bf16 C. Larger: more memory. Smaller: B is packed more often.
+// The approximate number of sums of a bf16 C that are kept at the same time. Larger: more memory. Smaller: B is packed
+// more often.
 // bench: weft-bench --benchmark_filter='gemm-bf16-nt/4096x3072x768'
 inline constexpr int64_t waiting_sums = 1 << 20;
-// Bytes between addresses of the same set of an L1 with 64 sets. Rows of A at this distance would evict each other, so
-// they are packed.
+// The distance in bytes between addresses in the same set of an L1 with 64 sets. Rows of A at multiples of this
+// distance would evict each other, so they are packed.
 // bench: weft-bench --benchmark_filter='gemm-n[nt]/(4096x512x2048|1024)'
 inline constexpr int64_t same_set = 4096;
 
@@ -72,8 +73,9 @@ GemmEpilogue<T> shifted(GemmEpilogue<T> e, int64_t i, int64_t j) {
   return e;
 }
 
-// A block of A and one of B. The first `direct` rows of A are read in place, the others from the panels. The columns of
-// B from `unpacked` on are packed already. The first row of tiles reads the earlier columns in place and packs them.
+// A block of A and a block of B. The first `direct` rows of A are read in place, the others from the panels. The
+// columns of B from number `unpacked` on are packed already. The first row of tiles reads the earlier columns in place
+// and packs them.
 template <class T>
 struct Operands {
   using In = GemmIn<T>;
@@ -96,7 +98,7 @@ struct Product {
   const In *a, *b;
   Out* c;
 
-  // Rows and columns that share a packed block of A and of B.
+  // The numbers of rows and columns that share a packed block of A and of B.
   int64_t super_rows() const {
     const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max(super_tasks_down, super_tasks / across);
     return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
@@ -106,17 +108,17 @@ struct Product {
   int64_t block_k() const { return k_block(kernel, g.k); }
   int64_t a_elements() const { return (reads_a() ? kernel.mr : rows_at_once()) * block_k(); }
   int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
-  // Whether sums wait beside C from one block of k to the next.
+  // Whether sums are kept outside of C from one block of k to the next.
   bool sums_wait() const { return !holds_sums<T> && block_k() < g.k; }
-  // Rows that go through all of k before the next rows do.
+  // The number of rows that are processed for all of k before the next rows.
   int64_t pass_rows() const {
     const int64_t all = rounded_up(g.m, kernel.mr), rows = super_rows();
     return sums_wait() ? std::min(all, std::max(rows, waiting_sums / super_n() / rows * rows)) : all;
   }
   int64_t partial_elements() const { return sums_wait() ? pass_rows() * super_n() : 0; }
 
-  // Whether the rows of A are read in place, which requires contiguous elements. The rows of an incomplete last tile
-  // are still packed.
+  // Whether the rows of A are read in place. Their elements must be contiguous. The rows of an incomplete last tile are
+  // packed in any case.
   bool reads_a() const {
     const bool shares_sets = g.a.row * int64_t{sizeof(In)} % same_set == 0;
     return kernel.rows_of_a == RowsOfA::in_place && g.a.column == 1 && g.sign == 1 && g.k % unit<In> == 0 &&
@@ -126,15 +128,15 @@ struct Product {
 
   bool contiguous_k() const { return g.a.column == 1 && g.b.row == 1; }
   bool contiguous_n() const { return g.b.column == 1 && g.c.column == 1; }
-  // Whether all tasks read one packed copy of B. Otherwise each task packs the columns that it needs, for all rows at
-  // once; with few panels there would be too few such tasks.
+  // Whether all tasks read one packed copy of B. Otherwise each task packs the columns that it needs, for all rows.
+  // With few panels, there would be too few such tasks.
   // bench: weft-bench --benchmark_filter=gemm-nn
   bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
 
   // A block: rows i0 … i0+rows and columns j0 … j0+columns of C, and the elements k0 … k0+k.
   struct Block {
     int64_t i0, rows, j0, columns, k0, k;
-    bool first, last;  // block of k
+    bool first, last;  // whether this is the first or last block of k
     bool packs_b;      // this is the first block of the pass that reads this block of B
     Sum* partial;      // sums of the block, starting at its first element of C, in rows of super_n(); or null
     int64_t depth() const { return padded<In>(k); }
@@ -184,22 +186,22 @@ struct Product {
         const int64_t i = task / across * mc, j = task % across * nc;
         if (i >= block.rows) continue;
         const int64_t i2 = std::min(block.rows, i + mc), j2 = std::min(block.columns, j + nc);
-        // The next columns, or the first ones again for the next rows.
+        // Prefetches the next columns, or the first columns again if the next task has other rows.
         const In* next = from.b_panels + (j2 == block.columns && i2 < block.rows ? 0 : j2) * block.depth();
         tiles(block, from, i, i2, j, j2, next);
       }
     });
   }
 
-  // Whether tiles of the first mr rows may pack B, because they read all of it.
+  // Whether the tiles of the first mr rows may pack B, because they read all of it.
   bool packs_on_the_way(const Block& block) const {
     return g.b.column == 1 && block.rows >= kernel.mr && g.a_triangle == Triangle::none && !g.c_lower &&
            block.k == block.depth();
   }
 
-  // For a block of all rows: no two tasks need the same columns of B, so each task packs its own, in cache. The number
-  // of columns of a task depends on the number of threads; the sums of an element do not. `from_b` is the block's first
-  // element of B.
+  // Multiplies a block that contains all rows. No two tasks need the same columns of B, so each task packs its own
+  // columns, which stay in its cache. The number of columns of a task depends on the number of threads, but the order
+  // of the sums of an element does not. `from_b` is the block's first element of B.
   void multiply_packing(const Block& block, const Operands<T>& from, const In* from_b) const {
     const int64_t work = std::max<int64_t>(1, block.rows * block.k),
                   tasks = tasks_of_thread * Context::current().threads();
@@ -216,8 +218,8 @@ struct Product {
     });
   }
 
-  // Computes rows i1 … i2 and columns j1 … j2 of the block. Prefetches the same number of panels, starting at `next`,
-  // and with each row of tiles the A of the next row.
+  // Computes rows i1 … i2 and columns j1 … j2 of the block. Prefetches the same number of panels, starting at `next`.
+  // Each row of tiles also prefetches the A of the next row.
   void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
              const In* next) const {
     const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
@@ -229,7 +231,7 @@ struct Product {
       const Span k = span(block, i);
       GemmTile<T> t = row_of_tiles(block, from, i, k);
       t.prefetch.b_step = unit<In> * step;
-      // with fewer tiles there is no time for it
+      // with fewer tiles there is no time to prefetch A
       const bool prefetches_a = tiles_across >= 4 && i + kernel.mr < std::min(i2, from.direct);
       for (int64_t j = j1; j < j2 && !(g.c_lower && block.j0 + j >= block.i0 + i + kernel.mr); j += kernel.nr) {
         point_to_b(t, block, from, i, j, k.begin);
@@ -247,8 +249,8 @@ struct Product {
     }
   }
 
-  // The place of sums that are kept: in C, if C holds its sums in contiguous rows, or in `partial` of the block. Null
-  // if the sums are not kept.
+  // The place where sums are kept: C, if C holds its sums in contiguous rows, or `partial` of the block. Null if the
+  // sums are not kept.
   struct TileSums {
     Sum* data;
     int64_t row;
@@ -263,7 +265,7 @@ struct Product {
     return {nullptr, 0};
   }
 
-  // The block's elements of k, as begin … end, that tile row i multiplies. Zeros of a triangle are skipped.
+  // The range begin … end of the block's elements of k that tile row i multiplies. Zeros of a triangle are skipped.
   struct Span {
     int64_t begin, end;
   };
@@ -274,12 +276,12 @@ struct Product {
     return {0, block.k};
   }
 
-  // The common fields of the tiles in the tile row that starts at row i of the block.
+  // Returns the fields that all tiles have in common in the tile row that starts at row i of the block.
   GemmTile<T> row_of_tiles(const Block& block, const Operands<T>& from, int64_t i, const Span& k) const {
     const bool direct = i < from.direct;
     GemmTile<T> t{};
     t.k = padded<In>(k.end - k.begin) / unit<In>;
-    const int64_t interleaved = direct ? 1 : kernel.mr;  // rows, interleaved unit by unit
+    const int64_t interleaved = direct ? 1 : kernel.mr;  // number of rows that are interleaved unit by unit
     t.a_row = direct ? from.a.row : unit<In>;
     t.a_column = unit<In> * interleaved;
     t.a = (direct ? from.a.data + i * from.a.row : from.a_panels + (i - from.direct) * block.depth()) +
@@ -291,7 +293,7 @@ struct Product {
     return t;
   }
 
-  // Sets the B of the tile in row i and columns j …, starting at the block's element k of k.
+  // Sets the B of the tile in row i and column j, starting at element k of the block.
   void point_to_b(GemmTile<T>& t, const Block& block, const Operands<T>& from, int64_t i, int64_t j, int64_t k) const {
     if (i == 0 && j < from.unpacked) {
       t.b = from.b + j;
@@ -303,7 +305,7 @@ struct Product {
     }
   }
 
-  // Runs t, and writes C's tile from its sums.
+  // Computes the tile t and writes C's tile from its sums.
   void write_tile(GemmTile<T>& t, const Block& block, int64_t i, int64_t j) const {
     const bool rows = g.c.column == 1;
     Out* to = c + (block.i0 + i) * g.c.row + (block.j0 + j) * g.c.column;
@@ -346,8 +348,8 @@ struct Product {
     return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
   }
 
-  // Computes C's columns j …, where j is the first column of a panel. `sums` has space for them if C doesn't hold its
-  // sums.
+  // Computes C's columns j …, where j is the first column of a panel. If C doesn't hold its sums, `sums` has space for
+  // them.
   void few_rows_product(int64_t j, int64_t columns, [[maybe_unused]] Sum* sums) const {
     const GemmEpilogue<T> epilogue = shifted(g.epilogue, int64_t{0}, j);
     Out* to = c + j * g.c.column;

@@ -1,4 +1,4 @@
-// linear: the fully connected layer, fused with the operations of its epilogue while the tile is in cache.
+// linear: the fully connected layer. The operations of its epilogue run while the tile is in cache.
 #include "base/common.h"
 #include "base/fused.h"
 #include "base/sum.h"
@@ -39,7 +39,7 @@ Tensor product(MatrixView<const GemmIn<T>> a, MatrixView<const GemmIn<T>> b, std
   return y;
 }
 
-// x (…, k), weight (n, k), bias (n), gate and residual (…, n). All except x and weight may be undefined.
+// x (…, k), weight (n, k), bias (n), gate and residual (…, n). All tensors except x and weight may be undefined.
 struct Operands {
   const Tensor &x, &weight, &bias, &residual;
   Tensor gate = {};
@@ -61,7 +61,7 @@ void check_bias(const Tensor& x, const Tensor& bias, const Shape& shape) {
 
 Tensor rows_of(const Tensor& x) { return x.defined() ? as_rows(x) : x; }
 
-// p = x Wᵀ + b, y = residual + gate ⊙ act(p), in one pass. W is rounded to x's dtype for the product.
+// p = x Wᵀ + b, y = residual + gate ⊙ act(p), in one pass. For the product, W is rounded to x's dtype.
 struct LinearPass {
   Activation function = Activation::none;
   Tensor panels = {};  // of the weight, or undefined
@@ -70,7 +70,7 @@ struct LinearPass {
   Shape shape(const Operands& in) const {
     (void)activation_name(function);
     check_floating(op_name, in.x);
-    if (!panels.defined()) check_parameter(op_name, in.x, in.weight, "weight");  // otherwise the panels have x's dtype
+    if (!panels.defined()) check_parameter(op_name, in.x, in.weight, "weight");  // panels have x's dtype
     if (in.x.rank() < 1 || in.weight.rank() != 2 || in.weight.shape()[1] != in.x.size(-1))
       fail(op_name, "expected x of shape (…, in) and weight of shape (out, in), got shapes " + to_string(in.x.shape()) +
                         " and " + to_string(in.weight.shape()));
@@ -82,7 +82,7 @@ struct LinearPass {
     return out;
   }
 
-  // `preactivation`, unless it is undefined, receives p.
+  // Unless `preactivation` is undefined, it receives p.
   Tensor run(const Operands& in, const Shape& shape, Tensor preactivation = {}) const {
     return with_floating(op_name, in.x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
@@ -91,7 +91,7 @@ struct LinearPass {
       const Tensor bias = in.bias.defined() ? raw::contiguous(as_dtype(in.bias, computed_of(x.dtype()))) : in.bias;
       const Tensor gate = rows_of(in.gate), residual = rows_of(in.residual);
       const std::int64_t m = x.shape()[0], k = x.shape()[1], n = in.weight.shape()[0];
-      // Or the weight isn't read.
+      // The weight needs no rounding if it has x's dtype or isn't read.
       const bool is_rounded = in.weight.dtype() == x.dtype() || (panels.defined() && !reads_b(k, n));
       const Tensor weight = is_rounded ? in.weight : as_dtype(in.weight, x.dtype());
       const MatrixView<const T> b = weight.dtype() == x.dtype()
@@ -133,7 +133,8 @@ struct LinearPass {
 };
 
 // in: x, weight, bias, residual. y = residual + x Wᵀ + b. dx = dy W, dW = dyᵀ x, db = the sum of dy over rows,
-// dresidual = dy. With a bf16 x all tensors are bf16, except that W and b, each with its gradient, may be f32.
+// dresidual = dy. With a bf16 x all tensors are bf16, except that W and b may be f32. The gradients of W and b have the
+// dtypes of W and b.
 struct LinearOp : Op {
   const char* name() const noexcept override { return op_name; }
   static Operands operands(const Inputs& in) { return {in[0], in[1], in[2], in[3]}; }
@@ -162,8 +163,8 @@ struct LinearOp : Op {
   }
 };
 
-// Runs the pass and records it as LinearOp and the following operations: a gate (including act) or act, and then the
-// residual.
+// Runs the pass and records it as LinearOp and the operations that follow. These are a gate (including act) or act, and
+// then the residual.
 Tensor recorded(const LinearPass& pass, const Operands& in) {
   const Shape shape = pass.shape(in);
   const Tensor none;
@@ -222,8 +223,7 @@ Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& 
     LinearPass pass{epilogue.activation};
     if (!records && packed.isa() == Context::current().isa() && packed.dtype() == x.dtype())
       pass.panels = packed.panels_;
-    else if (packed.dtype() == DType::f32)
-      weight = as_dtype(weight, DType::f32);  // for a bf16 weight that serves an f32 x
+    else if (packed.dtype() == DType::f32) weight = as_dtype(weight, DType::f32);  // for a bf16 weight and an f32 x
     if (records) return linear(x, weight, bias, epilogue);
     return pass({x, weight, bias, epilogue.residual, epilogue.gate});
   });

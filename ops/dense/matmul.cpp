@@ -1,4 +1,4 @@
-// matmul: numpy's matrix product, with vectors and broadcast batches.
+// matmul: numpy's matrix product, including vectors and broadcast batches.
 #include <algorithm>
 
 #include "dense/contract.h"
@@ -11,7 +11,8 @@ namespace {
 
 enum Label { row, column, inner, batch };  // batch + i: the i-th batch axis, counted backward from the last one
 
-// Labels of an operand of rank >= 2 (or of only the batch): its batch axes, followed by those of the matrix.
+// Returns the labels of an operand of rank >= 2: its batch axes, followed by those of the matrix. An empty `matrix`
+// gives the labels of the batch alone.
 Labels operand_labels(std::int64_t rank, Labels matrix) {
   Labels labels;
   for (std::int64_t axis = rank - 3; axis >= 0; --axis) labels.push_back(batch + static_cast<int>(axis));
@@ -33,7 +34,7 @@ Labels result_labels(const Shape& a, const Shape& b) {
   return labels;
 }
 
-// y (…, m, n) = a (…, m, k) b (…, k, n). da = dy conj(b)ᵀ, db = conj(a)ᵀ dy, summed over broadcast batch axes
+// y (…, m, n) = a (…, m, k) b (…, k, n). da = dy conj(b)ᵀ and db = conj(a)ᵀ dy, both summed over broadcast batch axes.
 struct MatmulOp : Op {
   const char* name() const noexcept override { return "matmul"; }
 

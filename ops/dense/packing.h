@@ -15,9 +15,9 @@ inline constexpr std::int64_t task_work = 1 << 18;
 
 inline std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
-// The kernels of the current instruction set. Their blocks of k are made for an L2 of 1 MiB. With a smaller L2 a block
-// of B, kc × nc, takes the same share of it, but at least 256 KiB. No bit of a product depends on this. bench:
-// weft-bench --benchmark_filter='gemm-n[nt]/(1024|4096)'
+// Returns the kernels of the current instruction set. Their blocks of k are made for an L2 of 1 MiB. With a smaller L2,
+// the size of a block of B, kc × nc, is reduced in proportion, but not below 256 KiB. No bit of a product depends on
+// this. bench: weft-bench --benchmark_filter='gemm-n[nt]/(1024|4096)'
 template <class T>
 GemmKernels<T> gemm_kernels(std::int64_t second_cache = os::second_cache()) {
   GemmKernels<T> kernel = kernels<GemmKernels<T>>();
@@ -26,7 +26,7 @@ GemmKernels<T> gemm_kernels(std::int64_t second_cache = os::second_cache()) {
   return kernel;
 }
 
-// k is split into equal blocks of whole units, each of at most kernel.kc.
+// Returns the length of a block of k. k is split into equal blocks of whole units, each of at most kernel.kc.
 template <class T>
 std::int64_t k_block(const GemmKernels<T>& kernel, std::int64_t k) {
   const std::int64_t blocks = (std::max<std::int64_t>(1, k) - 1) / kernel.kc + 1;

@@ -1,4 +1,4 @@
-// quantized_linear: checks the arguments and makes operands contiguous for the driver.
+// quantized_linear: checks the arguments and makes the operands contiguous for the driver.
 #include <string>
 
 #include "base/common.h"
@@ -19,7 +19,7 @@ void check_optional(const Tensor& t, DType dtype, const char* what, const Shape&
     fail(who, std::string("expected ") + what + " to be " + tensor_text(dtype, shape) + ", got " + describe(t));
 }
 
-// Returns y's shape.
+// Checks the arguments and returns y's shape.
 Shape check(const Tensor& x, const QuantizedWeight& weight, const Tensor& bias, const Epilogue& epilogue) {
   (void)activation_name(epilogue.activation);
   if (!x.defined() || (x.dtype() != DType::f32 && x.dtype() != DType::bf16))

@@ -1,6 +1,6 @@
-// y = x Wᵀ with W in panels of 8 bits. Rows of x become rows of digits (kernels/quantized.h), each row of x with a
-// scale. Tasks of some rows of y and some panels then compute tiles, whose sums over all of k stay in registers. Within
-// a task a panel stays in cache for all rows, so few rows read W only once.
+// y = x Wᵀ with W in panels of 8 bits. Each row of x becomes one or two rows of digits (kernels/quantized.h) with a
+// scale. A task then computes the tiles for some rows of y and some panels. The sums of a tile over all of k stay in
+// registers. Within a task a panel stays in cache for all rows, so products with few rows read W only once.
 #include "dense/quantized_product.h"
 
 #include <algorithm>
@@ -14,19 +14,20 @@ namespace {
 
 using std::int64_t;
 
-// The maximum number of rows of x that are quantized with two digits. Up to it, the time is that of reading W, so a
-// second digit costs no time. (With a third one 8 rows would take longer than reading.) Larger: computing takes longer
-// than reading. Smaller: more rows have the error of one digit. bench: weft-bench --benchmark_filter=linear-int8-cold
+// The maximum number of rows of x that are quantized with two digits. Up to this number, reading W takes all of the
+// time, so a second digit costs nothing. (With a third digit, 8 rows would take longer than reading.) Larger: computing
+// takes longer than reading. Smaller: more rows have the error of one digit. bench: weft-bench
+// --benchmark_filter=linear-int8-cold
 constexpr int64_t few_rows = 8;
-// The maximum number of rows of digits for which a tile takes less time than memory needs for its panel. W is then read
-// as one stream, which the hardware prefetches; software prefetching only bridges the end of a panel, near_bytes ahead.
-// Larger near_bytes disturbs the stream. bench: weft-bench --benchmark_filter=linear-int8-cold
+// The maximum number of rows of digits for which computing a tile takes less time than reading its panel from memory. W
+// is then read as one stream, which the hardware prefetches. Software prefetching only bridges the end of a panel,
+// near_bytes ahead. Larger near_bytes disturbs the stream. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t stream_digits = 4, near_bytes = 2048;
 // The maximum number of rows of digits for which a panel is not widened. Larger: widening is not used where it would
 // save time. Smaller: widening costs more than it saves. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t narrow_digits = 16;
-// Rows of digits and bytes of panels of a task. Larger: together they leave L2. Smaller: panels or digits are read more
-// often. bench: weft-bench --benchmark_filter=linear-int8
+// The number of rows of digits and the number of bytes of panels in a task. Larger: together they leave L2. Smaller:
+// panels or digits are read more often. bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t task_rows = 128, task_bytes = 1 << 18;
 // Multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
 // bench: weft-bench --benchmark_filter=linear-int8
@@ -40,7 +41,7 @@ class Product {
         g_(problem),
         digits_(problem.m > few_rows ? 1 : 2),
         limit_(digits_ == 1 ? 127.0f : 127.0f * 256),
-        // So that rows never fall into the same L1 sets.
+        // This length ensures that the rows never fall into the same L1 sets.
         row_((rounded_up(problem.k, digit_step) + digit_step) / kernel_.unit),
         scratch_(Tensor::empty({problem.m * (digits_ * row_ + digits_ + 1)}, DType::f32)) {
     rows_ = static_cast<std::int32_t*>(scratch_.mutable_raw());
@@ -81,8 +82,8 @@ class Product {
                          excesses_ + i * digits_);
   }
 
-  // Computes rows i1 … i2 of y, columns of the panels j1 … j2. Each panel is widened if there is scratch memory for it
-  // and enough rows to pay for it.
+  // Computes rows i1 … i2 of y and the columns of panels j1 … j2. Widens each panel if there is scratch memory for it
+  // and enough rows to make up for the cost.
   void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const QuantizedPanels& panels,
              std::int32_t* scratch) const {
     std::int32_t* wide = (i2 - i1) * digits_ > narrow_digits ? scratch : nullptr;
@@ -136,7 +137,7 @@ class Product {
     gemm_.epilogue(e, t.rows, t.columns, t.y, t.y_row, y, g_.n, false);
   }
 
-  // Prefetches the memory that a tile's rows will read or write after their sums.
+  // Prefetches the memory that a tile reads or writes in its rows after it has computed their sums.
   static void prefetch(const T* first, int64_t row, const QuantizedTile& t) {
     constexpr int64_t line = 64 / int64_t{sizeof(T)};
     for (int64_t i = 0; i < t.rows; ++i)

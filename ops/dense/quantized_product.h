@@ -7,8 +7,8 @@
 
 namespace weft::detail {
 
-// The layout of W: `count` panels of `nr` rows and `units`, one after the other, each of `bytes` bytes, or `wide` units
-// when widened. It belongs to the kernels of one instruction set.
+// The layout of W: `count` panels of `nr` rows and `units` units, one after the other. Each panel has `bytes` bytes, or
+// `wide` units when it is widened. The layout belongs to the kernels of one instruction set.
 struct QuantizedPanels {
   std::int64_t nr, units, count, bytes, wide;
   std::int64_t all() const { return count * bytes; }
@@ -20,8 +20,8 @@ QuantizedPanels quantized_panels(const QuantizedKernels<T>& kernel, std::int64_t
           kernel.nr * (1 + wide_units(units))};
 }
 
-// x · first · second is x in units of magnitude / limit: integers up to limit after rounding. These are two factors,
-// because a single one may exceed f32's range.
+// x · first · second is x in units of magnitude / limit. After rounding these are integers of at most `limit`. There
+// are two factors, because a single one may exceed f32's range.
 struct QuantizedFactors {
   float first, second;
   QuantizedFactors(float magnitude, float limit)

@@ -1,4 +1,4 @@
-// QuantizedWeight: an 8-bit weight in the panels that products read; and its rows as an embedding.
+// QuantizedWeight: an 8-bit weight in the panels that products read, and an embedding that looks up its rows.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,7 +19,7 @@ using std::int64_t;
 
 const char* const who = "QuantizedWeight";
 
-// max / 127. A denormal scale is rounded up if values would otherwise exceed 127.
+// Returns max / 127. A denormal scale is rounded up if values would otherwise exceed 127.
 float scale_of(float max) {
   const auto scale = static_cast<float>(static_cast<double>(max) / 127);
   return static_cast<double>(max) > 127.001 * static_cast<double>(scale)
@@ -59,7 +59,7 @@ Tensor packed(const Tensor& values) {
   return panels;
 }
 
-// The scales of a dense f32 weight.
+// Returns the scales of a dense f32 weight.
 Tensor scales_of(const Tensor& weight) {
   const int64_t rows = weight.size(0), columns = weight.size(1);
   Tensor scales = Tensor::empty({rows}, DType::f32);
@@ -74,7 +74,7 @@ Tensor scales_of(const Tensor& weight) {
   return scales;
 }
 
-// The panels of a dense f32 weight.
+// Returns the panels of a dense f32 weight.
 Tensor quantized(const Tensor& weight, const Tensor& scales) {
   const auto& kernel = kernels<QuantizedKernels<float>>();
   const int64_t columns = weight.size(1);

@@ -1,4 +1,4 @@
-// The products of many rows with one vector, which memory limits: every row is read once.
+// The products of many rows with one vector. Memory limits their speed, so every row is read only once.
 #include "base/common.h"
 #include "dense/gemm.h"
 #include "dense/gemm_product.h"

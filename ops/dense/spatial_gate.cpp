@@ -1,4 +1,4 @@
-// spatial_gate: gMLP's mixing across the sequence (arXiv 2105.08050, section 2.2), in one product.
+// spatial_gate: gMLP mixes tokens across the sequence (arXiv 2105.08050, section 2.2). One product computes the mixing.
 #include <algorithm>
 
 #include "base/common.h"
@@ -21,12 +21,12 @@ namespace {
 
 using std::int64_t;
 
-// The maximum number of multiply-adds of a text for which each text is a task, if there is at least one text for each
-// thread. Above it the threads share each text. The bits are the same.
+// The maximum number of multiply-adds of a text for which each text is a task, provided that there is at least one text
+// for each thread. For larger texts the threads share each text. Both ways give the same bits.
 // bench: weft-step-bench --model gmlp --d-model 128 --batch 12 --seq-len 64
 constexpr int64_t small_text = 1 << 24;
 
-// Sets the elements of w (n, n), contiguous, above the diagonal to 0.
+// Sets the elements above the diagonal of w (n, n) to 0. w is contiguous.
 template <class T>
 void clear_above_diagonal(Tensor& w) {
   const int64_t n = w.size(0);
@@ -34,7 +34,7 @@ void clear_above_diagonal(Tensor& w) {
   for (int64_t i = 0; i < n; ++i) std::fill(data + i * n + i + 1, data + (i + 1) * n, T(0));
 }
 
-// W as T. If causal, the lower triangle of W with 0 above it.
+// Returns W with elements of type T. If causal, returns the lower triangle of W with zeros above it.
 template <class T>
 Tensor used_weight(const Tensor& weight, bool causal) {
   Tensor same = as_dtype(weight, dtype_of<T>::value);
@@ -60,8 +60,8 @@ void check(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tens
                    to_string(weight.shape()) + " and " + to_string(bias.shape()));
 }
 
-// v_i = Σ_j W_ij x_j + bias_i; y = gate ⊙ v in the same pass. Returns y, and writes v into `between` unless that is
-// undefined. Without a gate y is v.
+// v_i = Σ_j W_ij x_j + bias_i and y = gate ⊙ v, in one pass. Returns y. Writes v into `between` unless `between` is
+// undefined. Without a gate, y is v.
 template <class T>
 Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal,
              Tensor between) {
@@ -92,8 +92,9 @@ Tensor mixed(const Tensor& gate, const Tensor& x, const Tensor& weight, const Te
   return y;
 }
 
-// x (n, b, d), weight, bias: v_i = Σ_j W_ij x_j + bias_i.
-// dx_j = Σ_i W_ij dv_i; dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i over b and d. The dtypes follow the rules of linear.
+// in: x (n, b, d), weight, bias. v_i = Σ_j W_ij x_j + bias_i.
+// dx_j = Σ_i W_ij dv_i. dW_ij = Σ dv_i x_j and dbias_i = Σ dv_i, summed over b and d. The dtypes follow the rules of
+// linear.
 struct SpatialMixOp : Op {
   bool causal;
   explicit SpatialMixOp(bool c) : causal(c) {}
@@ -133,7 +134,7 @@ struct SpatialMixOp : Op {
     if (b.needs(2)) b.add(2, as_dtype(sum_axes(name(), dv, {false, true, true}, b.input_shape(2)), b.input_dtype(2)));
   }
 
-  // dv (n, columns) xᵀ (columns, n)
+  // Returns the product of dv (n, columns) and xᵀ (columns, n).
   template <class T>
   Tensor weight_gradient(MatrixView<const GemmIn<T>> dv, MatrixView<const GemmIn<T>> x_t, int64_t n,
                          int64_t columns) const {

@@ -1,4 +1,4 @@
-// spatial_gate of only the last token, for texts that grow token by token.
+// spatial_gate for the last token only, for texts that grow token by token.
 #include <algorithm>
 
 #include "base/common.h"
@@ -21,7 +21,7 @@ constexpr const char* name = "spatial_gate_last";
 // Multiply-adds per task. Larger: threads are idle. Smaller: more overhead per task.
 // bench: weft-decode-bench --threads 2
 constexpr int64_t task_work = 1 << 16;
-// The number of columns of a task is a multiple of this.
+// The number of columns in a task is a multiple of this number.
 constexpr int64_t task_columns = 64;
 
 void check(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias) {
@@ -44,7 +44,7 @@ void check(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weigh
                    to_string(weight.shape()) + " and " + to_string(bias.shape()));
 }
 
-// Elements first … first + n - 1 of row i of w, contiguous and converted to the dtype.
+// Returns elements first … first + n - 1 of row i of w, contiguous and converted to the dtype.
 Tensor part_of_row(const Tensor& w, int64_t i, int64_t n, DType dtype) {
   const Strides& s = w.strides();
   return raw::contiguous(as_dtype(w.view({n}, {s.back()}, w.offset() + i * s.front()), dtype));

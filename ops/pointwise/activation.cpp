@@ -18,8 +18,8 @@ struct detail::EnumNames<Activation> {
 
 namespace {
 
-// The names that PyTorch and transformers use for some activations, and those of TNN's authors, which weft 0.1 also
-// wrote.
+// The names that PyTorch and transformers use for some activations, and the names that TNN's authors use. weft 0.1 also
+// wrote the latter.
 constexpr ActivationName aliases[] = {
     {Activation::none, "identity"},
     {Activation::none, "linear"},

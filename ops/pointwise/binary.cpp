@@ -9,7 +9,7 @@ using namespace detail;
 
 namespace {
 
-// An op of two real operands, both of which backward reads. F has the name and the kernels.
+// An op of two real operands. Backward reads both of them. F has the name and the kernels.
 template <class F>
 struct BinaryOp : Op {
   const char* name() const noexcept override { return F::name; }
@@ -61,7 +61,8 @@ struct BinaryOp : Op {
   }
 };
 
-// y = max(a, b). da = dy where a > b, db = dy where b > a, each dy/2 where they are equal. NaN: both dy
+// y = max(a, b). da = dy where a > b, db = dy where b > a. Where a and b are equal, both are dy/2. Where one is NaN,
+// both are dy.
 struct Maximum {
   static constexpr const char* name = "maximum";
   static auto value(auto& k) { return k.maximum; }

@@ -1,4 +1,4 @@
-// Loops over operands that are broadcast to one shape.
+// Loops over operands that are broadcast to a common shape.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -8,8 +8,9 @@
 
 namespace weft::detail {
 
-// The loop nest of N operands and of a contiguous result. In the innermost axis each operand is dense (stride 1) or a
-// single element (stride 0), and at least one is dense. Operands that have no such rows are replaced by copies.
+// Returns the loop nest of N operands and a contiguous result. Along the innermost axis each operand is dense (stride
+// 1) or a single element (stride 0), and at least one operand is dense. Operands that have no such rows are replaced by
+// copies.
 template <std::size_t N>
 Nest<N + 1> broadcast_nest(const Shape& shape, const std::array<Tensor*, N>& operands) {
   const auto nest = [&] {
@@ -32,8 +33,8 @@ Nest<N + 1> broadcast_nest(const Shape& shape, const std::array<Tensor*, N>& ope
   return nest();
 }
 
-// The dtype in which the gradient of an operand is computed from dy: f32 for bf16 if it is a sum, which is rounded
-// once.
+// The dtype in which the gradient of an operand is computed from dy. For bf16 it is f32 if the gradient is a sum, so
+// that the sum is rounded only once.
 inline DType gradient_dtype(const Tensor& dy, const Shape& operand) {
   return dy.shape() == operand ? dy.dtype() : computed_of(dy.dtype());
 }

@@ -1,4 +1,4 @@
-// Comparisons, which give masks of dtype i8, and where.
+// Comparisons, whose results are masks of dtype i8, and where.
 #include "pointwise/kernels/comparison.h"
 
 #include <cmath>
@@ -12,8 +12,8 @@ using namespace detail;
 
 namespace {
 
-// y = 1 where f(a, b), else 0. It has no gradient: the operands are detached before it runs. F has the name, the
-// kernel, and f for integers. `exchanged`: f(b, a).
+// y = 1 where f(a, b), else 0. This op has no gradient: the operands are detached before it runs. F has the name, the
+// kernel, and f for integers. If `exchanged` is set, the op computes f(b, a).
 template <class F>
 struct ComparisonOp : Op {
   const char* name() const noexcept override { return F::name; }
@@ -108,7 +108,7 @@ struct WhereOp : Op {
     if (!in[0].defined() || in[0].dtype() != DType::i8)
       fail(name(), "expected a mask of dtype i8, got " + describe(in[0]));
     check_same_dtype(name(), in[1], in[2]);
-    if (in[1].dtype() == DType::i8) fail(name(), "expected operands to choose from, got " + describe(in[1]));
+    if (in[1].dtype() == DType::i8) fail(name(), "expected operands of a dtype other than i8, got " + describe(in[1]));
     return broadcast_shapes(name(), in[0].shape(), broadcast_shapes(name(), in[1].shape(), in[2].shape()));
   }
   Tensor forward(const Inputs& in, const Shape& shape) override {

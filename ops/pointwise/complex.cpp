@@ -12,7 +12,7 @@ using namespace detail;
 
 namespace {
 
-// Calls f with a null pointer to the real type of a complex dtype. Error for other dtypes.
+// Calls f with a null pointer to the real type of a complex dtype. Throws an Error for other dtypes.
 template <class F>
 auto with_parts(const char* op, const Tensor& x, F f) {
   if (!x.defined() || !is_complex(x.dtype())) fail(op, "expected a c64 or c128 tensor, got " + describe(x));
@@ -26,7 +26,7 @@ void for_elements(std::int64_t n, F f) {
   });
 }
 
-// re + i im; an undefined part is 0.
+// Returns re + i im. An undefined part stands for 0.
 Tensor joined(const char* op, const Tensor& re, const Tensor& im) {
   const Tensor& part = re.defined() ? re : im;
   Tensor y = Tensor::empty(part.shape(), complex_of(part.dtype()));
@@ -109,7 +109,7 @@ struct ConjOp : PartsOp {
   void backward(Backward& b) const override { b.add(0, conj(b.gradient())); }
 };
 
-// An op of one complex tensor z with a real result. dz = dy · slope(z), where the derived op has the complex slope.
+// An op of one complex tensor z with a real result. dz = dy · slope(z). The derived op defines the complex slope.
 template <class Derived>
 struct RealValuedOp : Op {
   Shape shape(const Inputs& in) const override {

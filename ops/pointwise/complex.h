@@ -1,4 +1,4 @@
-// Functions of complex tensors whose public functions also take real ones.
+// Complex cases of public functions that also take real tensors.
 #pragma once
 #include "weft/tensor.h"
 

@@ -1,4 +1,4 @@
-// dropout, with counter-based random numbers instead of a saved mask.
+// dropout. It uses counter-based random numbers instead of a saved mask.
 #include <cmath>
 
 #include "base/pointwise.h"
@@ -10,7 +10,8 @@ using namespace detail;
 
 namespace {
 
-// y_i = x_i times 0 if uniform(i) < p, else times 1 / (1 - p). i is the row-major index. dx is the same function of dy.
+// y_i = 0 · x_i if uniform(i) < p, otherwise y_i = x_i / (1 - p). i is the row-major index. dx is the same function of
+// dy.
 struct DropoutOp : Op {
   double p;
   Random random;
@@ -24,7 +25,7 @@ struct DropoutOp : Op {
   Tensor masked(const Tensor& x) const {
     const Tensor dense = raw::contiguous(x);
     Tensor y = Tensor::empty(x.shape(), x.dtype());
-    // uniform(i) is the upper 53 bits of bits(i) as a fraction.
+    // uniform(i) is a fraction made of the upper 53 bits of bits(i).
     const auto limit = static_cast<std::uint64_t>(std::ceil(p * 0x1p53));
     with_floating(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;

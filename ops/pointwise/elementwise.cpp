@@ -15,7 +15,7 @@ Tensor broadcast_copy(const Tensor& x, const Shape& shape) {
   return raw::contiguous(x.view(shape, broadcast_strides(x, shape), x.offset()));
 }
 
-// y = a op b. y is contiguous, has the broadcast shape, and may be a itself.
+// y = a op b. y is contiguous and has the broadcast shape. y may be a itself.
 template <class T>
 void real_binary(const BinaryKernel<T>& kernel, Tensor a, Tensor b, Tensor& y) {
   if (y.numel() == 0) return;
@@ -42,14 +42,14 @@ Tensor complex_binary(const Tensor& a, const Tensor& b, const Shape& shape, F f)
   return y;
 }
 
-// (a+bi)(c+di), each part from two products. std::complex's own multiplication repairs NaNs, which costs time.
+// (a+bi)(c+di), where each part is computed from two products. std::complex's own multiplication repairs NaNs, which
+// costs time.
 template <class C>
 C product(C a, C b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// (a+bi)/(c+di) by Smith's method, which divides by the larger part of the divisor first, so that c² + d² can't
-// overflow.
+// (a+bi)/(c+di) by Smith's method. It first divides by the larger part of the divisor, so that c² + d² can't overflow.
 template <class C>
 C quotient(C x, C y) {
   const auto c = y.real(), d = y.imag();
@@ -95,7 +95,7 @@ Tensor compute(const char* name, Kind kind, const Tensor& a, const Tensor& b, co
   });
 }
 
-// dy conj(b). Overwrites dy if no other handle shares it.
+// Returns dy conj(b). Overwrites dy if no other handle shares it.
 Tensor mul_gradient(Tensor dy, const Tensor& b) {
   if (is_complex(b.dtype())) return mul(dy, conj(b));
   if (!dy.unique() || !dy.is_contiguous()) return mul(dy, b);
@@ -156,7 +156,7 @@ struct MulOp : Op {
       Tensor dy = last ? b.take_gradient() : b.gradient();
       const DType dtype = dy.dtype();
       const Shape& shape = b.input_shape(i);
-      if (dy.shape() != shape) dy = as_dtype(std::move(dy), computed_of(dtype));  // sums before rounding
+      if (dy.shape() != shape) dy = as_dtype(std::move(dy), computed_of(dtype));  // rounds only the sum
       const Tensor other = as_dtype(b.input(1 - i), dy.dtype());
       b.add(i, as_dtype(sum_to(mul_gradient(std::move(dy), other), shape), dtype));
     }

@@ -1,4 +1,4 @@
-// Functions of one real tensor with kernels for the value and for f'(x) dy: abs, sin, erf and others. sign.
+// Functions of one real tensor with kernels for the value and for f'(x) dy, such as abs, sin and erf. Also sign.
 #include "pointwise/complex.h"
 #include "pointwise/unary.h"
 #include "weft/pointwise.h"
@@ -8,7 +8,7 @@ using namespace detail;
 
 namespace {
 
-// y = f(x). dx = f'(x) dy. F has the name and the kernels of f.
+// y = f(x). dx = f'(x) dy. F has the name of f and its kernels.
 template <class F>
 struct FunctionOp : UnaryOp {
   const char* name() const noexcept override { return F::name; }

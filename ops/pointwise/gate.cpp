@@ -1,4 +1,4 @@
-// gate ⊙ f(x): the last step of the gated linear unit and of gMLP's spatial gating.
+// gate ⊙ f(x): the last step of gated linear units and of gMLP's spatial gating.
 #include "pointwise/kernels/gate.h"
 #include "base/common.h"
 #include "base/pointwise.h"
@@ -54,7 +54,7 @@ struct GateOp : Op {
   }
 
  private:
-  // Computes those of dgate and dx that are defined.
+  // Computes dgate and dx, except those that are undefined.
   void gradients(const Backward& b, const Tensor& dy, Tensor dgate, Tensor dx) const {
     if (dy.numel() == 0) return;
     with_floating(name(), dy.dtype(), [&](auto* type) {

@@ -1,4 +1,4 @@
-// Operations with a number: sums, quotients, powers, clamp.
+// Operations of a tensor and a number: sums, quotients, powers, clamp.
 #include "pointwise/kernels/number.h"
 
 #include <cmath>
@@ -100,7 +100,7 @@ struct ClampOp : Op {
   Shape shape(const Inputs& in) const override {
     check_floating(name(), in[0]);
     if (std::isnan(low) || std::isnan(high))
-      fail(name(), "expected bounds that are numbers, got " + std::to_string(low) + " and " + std::to_string(high));
+      fail(name(), "expected bounds other than NaN, got " + std::to_string(low) + " and " + std::to_string(high));
     return in[0].shape();
   }
   Tensor forward(const Inputs& in, const Shape&) override {
@@ -124,7 +124,7 @@ struct ClampOp : Op {
   }
 };
 
-// Whether x is complex. Then the number is a tensor of rank 0.
+// Whether x is complex. In this case the number is converted to a tensor of rank 0.
 bool takes_tensor(const Tensor& x) { return x.defined() && is_complex(x.dtype()); }
 
 }  // namespace

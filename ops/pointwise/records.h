@@ -1,4 +1,4 @@
-// Operations of this family as records, for code that computes their values in another pass (base/fused.h).
+// Ops of this family for recording, when other code computes their values in a fused pass (base/fused.h).
 #pragma once
 #include <memory>
 
@@ -7,10 +7,10 @@
 
 namespace weft::detail {
 
-// y = f(x), cheap.
+// y = f(x). The op is cheap.
 std::unique_ptr<Op> activation_op(Activation f);
 
-// in: gate and x, both of shape (…, n). y = gate ⊙ f(x), cheap. `name` is the operation that records it.
+// in: gate and x, both of shape (…, n). y = gate ⊙ f(x). The op is cheap. `name` is the operation that records it.
 std::unique_ptr<Op> gate_op(const char* name, Activation f);
 
 // a + b

@@ -1,4 +1,4 @@
-// The base of operations on one real tensor whose kernels are of the family "unary".
+// The base class of operations on one real tensor whose kernels belong to the family "unary".
 #pragma once
 #include <utility>
 

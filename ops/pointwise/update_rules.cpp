@@ -16,12 +16,12 @@ using namespace detail;
 
 namespace {
 
-// Elements of l2_norm whose squares are added in one task. It determines the order of the additions, and so the result.
-// Larger: threads are idle. Smaller: more overhead per task.
+// The number of elements of l2_norm whose squares one task adds. It determines the order of the additions, and
+// therefore the result. Larger: threads are idle. Smaller: more overhead per task.
 // bench: weft-bench --benchmark_filter=adamw-clip
 constexpr std::int64_t norm_block = 1 << 14;
 
-// Error unless all tensors are contiguous with p's real dtype and shape, and step >= 1.
+// Throws an Error unless all tensors are contiguous and have p's shape and real dtype, and step >= 1.
 void check_update(const char* op, std::int64_t step, const Tensor& p, const Tensor& grad,
                   const std::vector<Tensor>& states) {
   check_real(op, p);
@@ -36,7 +36,7 @@ void check_update(const char* op, std::int64_t step, const Tensor& p, const Tens
   if (step < 1) fail(op, "expected a step of at least 1, got " + std::to_string(step));
 }
 
-// The number of decayed elements of p. Error if there are more than p has.
+// Returns the number of decayed elements of p. Throws an Error if it exceeds p's number of elements.
 std::int64_t checked_decayed(const char* op, const Tensor& p, std::optional<std::int64_t> decayed) {
   if (decayed && (*decayed < 0 || *decayed > p.numel()))
     fail(op,
@@ -44,8 +44,8 @@ std::int64_t checked_decayed(const char* op, const Tensor& p, std::optional<std:
   return decayed.value_or(p.numel());
 }
 
-// Runs a rule with checked options on elements of type T: calls the kernel for pieces of [0, n), with separate
-// constants for elements without weight decay. All operations that may fail come before the first call.
+// Runs a rule with checked options on elements of type T. Calls the kernel for pieces of [0, n), with other constants
+// for elements without weight decay. All operations that may fail come before the first call.
 template <class Rule, class T>
 void run(std::size_t place, Tensor& p, const Tensor& grad, std::vector<Tensor>& states, const RuleStep& step,
          std::int64_t decayed) {

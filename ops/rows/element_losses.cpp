@@ -1,4 +1,4 @@
-// Losses of two tensors of one shape: a function of each pair of elements, then the mean or the sum.
+// Losses of two tensors of the same shape: a function of each pair of elements, followed by the mean or the sum.
 #include <cmath>
 
 #include "base/pointwise.h"
@@ -12,9 +12,9 @@ using namespace detail;
 
 namespace {
 
-// x (logits) and t of one shape, f32 or f64: y = max(x, 0) - x t + ln(1 + e^-|x|), where the first two terms are
-// computed as x (1 - t) or -x t. dx = (sigmoid(x) - t) dy, dt = -x dy. As a composition, its gradient at x = 0 would be
-// wrong, because max and |x| have none there.
+// x (logits) and t have the same shape and are f32 or f64. y = max(x, 0) - x t + ln(1 + e^-|x|), where the first two
+// terms are computed as x (1 - t) or -x t. dx = (sigmoid(x) - t) dy, dt = -x dy. This is not a composition of other
+// operations, because the gradient at x = 0 would be wrong: max and |x| have no gradient there.
 struct BinaryCrossEntropyOp : Op {
   const char* name() const noexcept override { return "binary_cross_entropy_with_logits"; }
   Shape shape(const Inputs& in) const override { return in[0].shape(); }  // checked by pair_of
@@ -83,7 +83,8 @@ struct Pair {
   Tensor x, target;
 };
 
-// Both in the dtype in which x is computed. Error unless they are real and have one shape.
+// Returns both tensors in the dtype in which x is computed. Throws an Error unless they are real and have the same
+// shape.
 Pair pair_of(const char* loss, const Tensor& x, const Tensor& target) {
   check_floating(loss, x);
   check_floating(loss, target);

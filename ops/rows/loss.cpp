@@ -1,4 +1,4 @@
-// cross_entropy: softmax, logarithm and mean in one operation.
+// cross_entropy: softmax, logarithm and mean in a single operation.
 #include <algorithm>
 
 #include "base/pointwise.h"
@@ -10,8 +10,8 @@ using namespace detail;
 
 namespace {
 
-// logits x (…, c), target (…): y = mean over the N targets t_r that are not ignored of ln sum_j e^x_rj - x_r,t_r.
-// dx_rj = dy / N (softmax(x_r)_j - [j = t_r]), 0 in ignored rows. N = 0: y is NaN, dx is 0, as in PyTorch. For bf16
+// logits x (…, c), target (…): y = mean of ln sum_j e^x_rj - x_r,t_r over the N targets t_r that are not ignored. dx_rj
+// = dy / N (softmax(x_r)_j - [j = t_r]), and 0 in ignored rows. If N = 0, y is NaN and dx is 0, as in PyTorch. For bf16
 // logits y is f32.
 struct CrossEntropyOp : Op {
   std::int64_t ignore_index;

@@ -18,20 +18,21 @@ using namespace detail;
 
 namespace {
 
-// The rows of n elements whose contributions to dgamma and dbeta form a block, which is also a task of backward. It
-// determines the order of the additions, and so the result. Larger: threads are idle. Smaller: more partial sums.
+// The number of rows of n elements whose contributions to dgamma and dbeta form a block. A block is also a task of
+// backward. The number determines the order of the additions, and therefore the result. Larger: threads are idle.
+// Smaller: more partial sums.
 // bench: weft-bench --benchmark_filter=layer-norm-backward
 std::int64_t block_rows(std::int64_t n) { return std::clamp<std::int64_t>((1 << 16) / n, 4, 64); }
 
 enum class Kind { layer, rms };
 
-// Over the last axes, of n elements in total:
+// Both norms are taken over the last axes, which have n elements in total:
 //   layer_norm: x̂ = (x - avg(x)) / √(avg((x - avg(x))²) + eps),  rms_norm: x̂ = x / (‖x‖₂/√n + eps)
-//   y = x̂ ⊙ gamma + beta; an undefined gamma is 1, an undefined beta 0.
+//   y = x̂ ⊙ gamma + beta. An undefined gamma is 1, an undefined beta is 0.
 // With g = dy ⊙ gamma and the factor r for which x̂ = (x - mean) r:
 //   layer_norm: dx = r (g - avg(g) - x̂ avg(g x̂)),  rms_norm: dx = r (g - x̂ avg(g x̂) (‖x‖₂/√n + eps) / (‖x‖₂/√n))
-//   dgamma = sum of dy x̂, dbeta = sum of dy, over the other axes.
-// For a bf16 x, y and dx are bf16; gamma, beta and their gradients are f32.
+//   dgamma = sum of dy x̂, dbeta = sum of dy, both over the other axes.
+// For a bf16 x, y and dx are bf16. gamma, beta and their gradients are f32.
 struct NormOp : Op {
   Kind kind;
   std::int64_t axes;
@@ -63,7 +64,7 @@ struct NormOp : Op {
 
   Tensor forward(const Inputs& in, const Shape& shape) override { return normalized(in, shape, Tensor(), Tensor()); }
 
-  // Normalizes in[0] + residual, or in[0] if residual is undefined. `sum` receives the sum unless it is undefined.
+  // Normalizes in[0] + residual, or in[0] if residual is undefined. Unless `sum` is undefined, it receives the sum.
   Tensor normalized(const Inputs& in, const Shape& shape, const Tensor& residual, Tensor sum) {
     Tensor y = Tensor::empty(shape, in[0].dtype());
     if (y.numel() == 0) return y;
@@ -92,7 +93,7 @@ struct NormOp : Op {
         const T* from = x.data<T>();
         const std::int64_t row = x.strides()[0];
         if (!added.defined()) return run(from + begin * row, row, begin, end);
-        for (std::int64_t r = begin; r < end; ++r) {  // normalizes a row's sum while it is in cache
+        for (std::int64_t r = begin; r < end; ++r) {  // normalizes each row of the sum while it is in cache
           T* own = sums ? sums + r * n : to + r * n;
           add(from + r * row, added.data<T>() + r * added.strides()[0], own, n);
           run(own, n, r, r + 1);

@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-// Marks the axes to sum: dims, or all axes if dims is empty. Error if a dim is out of range or duplicate.
+// Marks the axes to sum: dims, or all axes if dims is empty. Throws an Error if a dim is out of range or occurs twice.
 std::vector<bool> reduced_axes(const char* op, const std::vector<std::int64_t>& dims, std::int64_t rank) {
   std::vector<bool> reduced(static_cast<std::size_t>(rank), dims.empty());
   for (std::int64_t dim : dims) {
@@ -34,7 +34,7 @@ Shape reduced_shape(const Shape& shape, const std::vector<bool>& reduced, bool k
   return out;
 }
 
-// dy with the reduced axes as axes of size 1, expanded along them.
+// Returns dy with the reduced axes restored with size 1 and expanded to x's size.
 Tensor spread(const Tensor& dy, const Shape& shape, const std::vector<bool>& reduced) {
   return expand(reshape(dy, reduced_shape(shape, reduced, true)), shape);
 }
@@ -70,7 +70,7 @@ struct SumOp : AxesOp {
   void backward(Backward& b) const override { b.add(0, spread_gradient(b.gradient(), b.input_shape(0))); }
 };
 
-// y = sum of x over dims / N, N the number of elements in each sum. dx = dy / N. N = 0: NaN
+// y = (sum of x over dims) / N, where N is the number of elements in each sum. dx = dy / N. If N = 0, y is NaN.
 struct MeanOp : AxesOp {
   using AxesOp::AxesOp;
   const char* name() const noexcept override { return "mean"; }
@@ -89,7 +89,7 @@ struct MeanOp : AxesOp {
   }
 
  private:
-  // x / N, where each element of x is a sum over a tensor of that shape.
+  // Returns x / N, where each element of x is a sum over a tensor of that shape.
   Tensor quotient(const Tensor& x, const Shape& shape) const {
     const auto reduced = reduced_axes(name(), dims, static_cast<std::int64_t>(shape.size()));
     double n = 1;
@@ -99,7 +99,7 @@ struct MeanOp : AxesOp {
   }
 };
 
-// x with axis dim moved to the end; the other axes keep their order.
+// Returns x with axis dim moved to the end. The other axes keep their order.
 Tensor rows_last(const Tensor& x, std::size_t dim) {
   std::vector<std::int64_t> order;
   for (std::size_t i = 0; i < x.shape().size(); ++i)
@@ -108,7 +108,7 @@ Tensor rows_last(const Tensor& x, std::size_t dim) {
   return permute(x, order);
 }
 
-// x's shape without axis dim, or with 1 for it. Error if there is nothing along the axis.
+// Returns x's shape without axis dim, or with size 1 for it. Throws an Error if the axis has no elements.
 Shape shape_of_largest(const char* op, const Tensor& x, std::int64_t dim, bool keepdim) {
   check_floating(op, x);
   const std::size_t d = checked_dim(op, dim, x.rank());
@@ -119,7 +119,7 @@ Shape shape_of_largest(const char* op, const Tensor& x, std::int64_t dim, bool k
   return out;
 }
 
-// The maximum of each line along a dim, and the position of the first: both have `shape`.
+// The maximum of each line along a dim, and the first position of the maximum. Both tensors have `shape`.
 struct Largest {
   Tensor value, index;
 
@@ -140,11 +140,11 @@ struct Largest {
   }
 };
 
-// y = max of x along dim. dx: dy at the first maximum, else 0. NaN is larger than all numbers.
+// y = max of x along dim. dx is dy at the first maximum, and 0 elsewhere. NaN is larger than all numbers.
 struct MaxOp : Op {
   std::int64_t dim;
   bool keepdim;
-  Tensor index;  // of the maximum of each row, in row-major order of y
+  Tensor index;  // position of each row's maximum, in row-major order of y
 
   MaxOp(std::int64_t axis, bool keep) : dim(axis), keepdim(keep) {}
   const char* name() const noexcept override { return "max"; }

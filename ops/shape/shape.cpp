@@ -17,7 +17,7 @@ struct LayoutOp : Op {
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
 };
 
-// y = x with other axes: a view where the strides allow, else a copy. dx = dy in x's shape.
+// y = x with another shape: a view if the strides allow it, otherwise a copy. dx = dy in x's shape.
 struct ReshapeOp : LayoutOp {
   Shape to;
   const char* name() const noexcept override { return "reshape"; }
@@ -42,7 +42,7 @@ struct ReshapeOp : LayoutOp {
   void backward(Backward& b) const override { b.add(0, reshape(b.gradient(), b.input_shape(0))); }
 };
 
-// Axis i of y is axis dims[i] of x. dx: the inverse permutation of dy
+// Axis i of y is axis dims[i] of x. dx is dy with the inverse permutation.
 struct PermuteOp : LayoutOp {
   std::vector<std::int64_t> dims;
   const char* name() const noexcept override { return "permute"; }
@@ -151,7 +151,7 @@ struct ConcatOp : LayoutOp {
   std::size_t parts = 0;
 };
 
-// y = x broadcast to a shape, a view with strides 0. dx: the sum of dy over the broadcast axes
+// y = x broadcast to a shape, as a view with strides 0. dx is the sum of dy over the broadcast axes.
 struct ExpandOp : LayoutOp {
   Shape to;
   const char* name() const noexcept override { return "expand"; }
@@ -187,7 +187,7 @@ struct FlipOp : LayoutOp {
   void backward(Backward& b) const override { b.add(0, flip(b.gradient(), dim)); }
 };
 
-// y = x rounded to another real dtype, or integers as numbers. dx = dy rounded to x's dtype.
+// y = x rounded to another real dtype, or integers converted to real numbers. dx = dy rounded to x's dtype.
 struct CastOp : LayoutOp {
   DType from = DType::f32, to;
   explicit CastOp(DType dtype) : to(dtype) {}
@@ -204,7 +204,7 @@ struct CastOp : LayoutOp {
     from = in[0].dtype();
     return raw::convert(in[0], to);
   }
-  // An op that needs a widened x in backward then keeps x instead.
+  // If backward of another op needs the widened x, the tape can keep x instead.
   bool cheap() const override { return dtype_size(from) < dtype_size(to); }
   void backward(Backward& b) const override { b.add(0, raw::convert(b.gradient(), from)); }
 };

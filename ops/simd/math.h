@@ -2,18 +2,18 @@
 // the same instructions.
 //
 // Each function states its error bound in ULP. The bound holds over the whole domain, with or without FMA. It is the
-// largest error seen (f32: over all numbers; f64: over a dense sample), rounded up; tests/ops/kernels_math.cpp checks it.
-// NaN gives NaN, limits at ±inf are exact, and subnormal inputs and results are handled like all others. The
+// largest error seen (f32: over all numbers; f64: over a dense sample), rounded up; tests/ops/kernels_math.cpp checks
+// it. NaN gives NaN, limits at ±inf are exact, and subnormal inputs and results are handled like all others. The
 // coefficients are minimax fits (Remez exchange with 50 digits). normal_cdf and gelu_derivative have absolute bounds,
-// stated beside their coefficients. Qualify calls, math::exp: argument-dependent lookup of a bare exp(x) finds xsimd's
-// function.
+// stated next to their coefficients. Callers must write math::exp, because argument-dependent lookup of a bare exp(x)
+// finds xsimd's function.
 #pragma once
 #include "simd/simd.h"
 
 namespace weft::detail::WEFT_ISA::math {
 
-// The bits of a vector as unsigned integers of the same size, and back. This is a GNU vector. It has the operators of
-// the language, whatever the version of xsimd, and avoids warnings of g++ 12 about the AVX-512 shift intrinsics.
+// The bits of a vector as unsigned integers of the same size. This is a GNU vector. It has the operators of the
+// language, whatever the version of xsimd, and it avoids warnings of g++ 12 about the AVX-512 shift intrinsics.
 template <class T>
 struct BitsOf;
 template <>
@@ -49,9 +49,9 @@ inline V horner(V x, const T (&c)[N], int first = 0, int last = N) noexcept {
   return y;
 }
 
-// c[0] + c[1] x + … + c[N-1] x^(N-1). x^4 and all terms must be finite, so callers clamp x: a long polynomial otherwise
-// gives inf - inf = NaN. Long polynomials use Estrin's scheme with four coefficients at a time, because in Horner's
-// each multiply-add waits for the previous one.
+// c[0] + c[1] x + … + c[N-1] x^(N-1). x^4 and all terms must be finite, because a long polynomial otherwise gives inf -
+// inf = NaN. Callers therefore clamp x. Long polynomials use Estrin's scheme with four coefficients at a time, because
+// each multiply-add of Horner's rule waits for the previous one.
 template <class V, class T, int N>
 inline V polynomial(V x, const T (&c)[N]) noexcept {
   if constexpr (N < 8) {
@@ -76,29 +76,30 @@ template <>
 struct Constants<float> {
   static constexpr int mantissa = 23;
   static constexpr float log2e = 0x1.715476p+0f;
-  // ln 2 in two parts. The first has so few bits that its product with an exponent is exact.
+  // ln 2 is split into two parts. The first part has so few bits that its product with an exponent is exact.
   static constexpr float ln2_hi = 0x1.62e4p-1f, ln2_lo = 0x1.7f7d1cp-20f;
   static constexpr float two_to_mantissa = 0x1p+23f, min_normal = 0x1p-126f, bias = 127;
   static constexpr float infinity = __builtin_inff(), nan = __builtin_nanf("");
-  // x + round rounds x to an integer n, and leaves n + 127 in the low bits of the sum.
+  // Adding `round` to x rounds x to an integer n, and leaves n + 127 in the low bits of the sum.
   static constexpr float round = 0x1.8p+23f + 127;
-  // exp(x) is inf above exp_max, a normal number from exp_normal on, 0 below exp_zero.
+  // exp(x) is inf above exp_max, a normal number from exp_normal on, and 0 below exp_zero.
   static constexpr float exp_max = 89, exp_normal = -87, exp_zero = -104;
-  // (e^r - 1 - r)/r² for |r| <= ½ ln 2; relative error of e^r 3.1e-9.
+  // (e^r - 1 - r)/r² for |r| <= ½ ln 2. The relative error of e^r is 3.1e-9.
   static constexpr float exp[] = {0x1.fffffcp-2f, 0x1.555492p-3f, 0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23d6p-10f};
   static constexpr float root_half = 0x1.6a09e6p-1f;
-  // (ln((1+s)/(1-s)) - 2s)/s³ in s² for sqrt(½) <= (1+s)/(1-s) <= sqrt(2); relative error of ln 8.1e-10.
+  // (ln((1+s)/(1-s)) - 2s)/s³ as a polynomial in s², for sqrt(½) <= (1+s)/(1-s) <= sqrt(2). The relative error of ln is
+  // 8.1e-10.
   static constexpr float log[] = {0x1.55557ap-1f, 0x1.995eb2p-2f, 0x1.31e46ap-2f};
-  // -(ln(1 - erf(x)) + x)/x up to erf_max, where erf rounds to 1; relative error of erf 4.0e-9.
+  // -(ln(1 - erf(x)) + x)/x up to erf_max, where erf rounds to 1. The relative error of erf is 4.0e-9.
   static constexpr float erf_max = 4;
   static constexpr float erf[] = {0x1.06eba8p-3f,  0x1.45f2fap-1f,   0x1.a4fa5ep-4f,  -0x1.39cdc6p-6f, -0x1.505f5ap-13f,
                                   0x1.b5003cp-10f, -0x1.4bc9d6p-11f, 0x1.ed6c24p-14f, -0x1.369686p-17f};
-  // ln Φ(-x), x >= 0; error of Φ 5.6e-9. At normal_max it is below exp_normal.
+  // ln Φ(-x) for x >= 0. The error of Φ is 5.6e-9. At normal_max the value is below exp_normal.
   static constexpr float normal_max = 14;
   static constexpr float normal_tail[] = {-0x1.62e43p-1f,   -0x1.98846ap-1f,  -0x1.45f132p-2f,  -0x1.29e056p-5f,
                                           0x1.3c8468p-8f,   -0x1.10b298p-17f, -0x1.9280c8p-13f, 0x1.bd0494p-15f,
                                           -0x1.02e6eep-17f, 0x1.4a4134p-21f,  -0x1.6a323p-26f};
-  // (Φ(-x) - xφ(x)) e^(x²/2) up to gelu_max; error of the product with e^(-x²/2) 1.7e-8.
+  // (Φ(-x) - xφ(x)) e^(x²/2) up to gelu_max. The error of the product with e^(-x²/2) is 1.7e-8.
   static constexpr float gelu_max = 6;
   static constexpr float gelu_slope[] = {0x1.fffffep-2f,  -0x1.98841ap-1f,  0x1.fff19ep-3f,  -0x1.0ffc7ap-3f,
                                          0x1.fb47e2p-5f,  -0x1.a15482p-6f,  0x1.2709bp-7f,   -0x1.537ce2p-9f,
@@ -114,18 +115,18 @@ struct Constants<double> {
   static constexpr double infinity = __builtin_inf(), nan = __builtin_nan("");
   static constexpr double round = 0x1.8p+52 + 1023;
   static constexpr double exp_max = 710, exp_normal = -708, exp_zero = -746;
-  // Relative error of e^r 3.7e-18.
+  // The relative error of e^r is 3.7e-18.
   static constexpr double exp[] = {0x1.000000000000ap-1,  0x1.55555555554f8p-3,  0x1.5555555550867p-5,
                                    0x1.111111112819ep-7,  0x1.6c16c184328c4p-10, 0x1.a01a0128a295fp-13,
                                    0x1.a01999edf7732p-16, 0x1.71df28955c393p-19, 0x1.28ad94101df79p-22,
                                    0x1.ad7b1f8d4e053p-26};
   static constexpr double root_half = 0x1.6a09e667f3bcdp-1;
-  // Relative error of ln 1.3e-18.
+  // The relative error of ln is 1.3e-18.
   static constexpr double log[] = {0x1.5555555555592p-1, 0x1.999999997fd59p-2, 0x1.24924941fae28p-2,
                                    0x1.c71c51fdc2861p-3, 0x1.74664205381edp-3, 0x1.39a15883d16d0p-3,
                                    0x1.2f09ea569b31dp-3};
-  // |x| < erf_split: erf(x)/x - 1 in x²; relative error 3.6e-17. Up to erf_max, where erf rounds to 1: ln(1 - erf(x)),
-  // which makes an error of 1.6e-17 in erf.
+  // For |x| < erf_split: erf(x)/x - 1 as a polynomial in x², with a relative error of 3.6e-17. From there to erf_max,
+  // where erf rounds to 1: ln(1 - erf(x)), which causes an error of 1.6e-17 in erf.
   static constexpr double erf_split = 1.25, erf_max = 6;
   static constexpr double erf_small[] = {0x1.06eba8214db67p-3,   -0x1.812746b03794fp-2,  0x1.ce2f21a03d877p-4,
                                          -0x1.b82ce31167867p-6,  0x1.565bccedbc629p-8,   -0x1.c02daf96da411p-11,
@@ -154,14 +155,15 @@ inline Reduced<V> reduce_exp(V x) noexcept {
   return {n, simd::fma(r * r, polynomial(r, C::exp), r), biased};
 }
 
-// 2^n for an integer n for which 2^n is a normal number, given n + round.
+// 2^n, given n + round. n is an integer for which 2^n is a normal number.
 template <class V>
 inline V power_of_2(V biased) noexcept {
   return from_bits<V>(to_bits(biased) << Constants<typename V::value_type>::mantissa);
 }
 
-// min and max that keep NaN, because comparisons with NaN are false. They are one instruction on x86. xsimd's own
-// functions return the NaN or the number, depending on the version (like std::min from 14 on) and on the processor.
+// min and max that keep NaN, because comparisons with NaN are false. On x86 each is one instruction. xsimd's own
+// functions return either the NaN or the number, depending on xsimd's version (like std::min from 14 on) and on the
+// processor.
 template <class V>
 inline V at_most(V x, V high) noexcept {
   using Register = typename V::register_type;
@@ -175,7 +177,7 @@ inline V at_least(V x, V low) noexcept {
   return V(l > v ? l : v);
 }
 
-// p 2^n for an integer n, rounded once if the result is subnormal. ½ < p < 2, and |n| is below twice the largest
+// p 2^n for an integer n, rounded once if the result is subnormal. ½ < p < 2. Either |n| is less than twice the largest
 // exponent, or n is so small that the result is 0.
 template <class V>
 inline V scale(V p, V n) noexcept {
@@ -189,8 +191,9 @@ inline V scale(V p, V n) noexcept {
 #endif
 }
 
-// e^x up to exp_max, 1.1 ULP; 0 for x < lowest. Such an x is replaced by one whose result the processor recognizes as 0
-// at once. Rounding a result to 0 takes it a hundred cycles, like a subnormal result.
+// e^x up to exp_max, 1.1 ULP; 0 for x < lowest. Such an x is replaced by a number for which the processor recognizes
+// immediately that the result is 0. Otherwise the processor would round a result to 0, which takes a hundred cycles, as
+// subnormal results do.
 template <class V>
 inline V exp_from(typename V::value_type lowest, V x) noexcept {
   constexpr bool is_single = sizeof(typename V::value_type) == 4;
@@ -202,8 +205,8 @@ template <class V>
 inline V exp_bounded(V x) noexcept {
   return exp_from(Constants<typename V::value_type>::exp_zero, x);
 }
-// For x <= 0 where the absolute error of the result matters: results that would be subnormal are 0, so a single power
-// of 2 scales it.
+// e^x for x <= 0, where only the absolute error of the result matters. Results that would be subnormal are 0, so a
+// single power of 2 is enough for scaling.
 template <class V>
 inline V exp_flushed(V x) noexcept {
   const V lowest(Constants<typename V::value_type>::exp_normal);
@@ -231,7 +234,7 @@ inline V expm1(V x) noexcept {
 template <class V>
 inline V log(V x) noexcept {
   using C = Constants<typename V::value_type>;
-  // Subnormals are first scaled by 2 to the mantissa's width.
+  // Subnormal numbers are first multiplied by 2 to the power of the mantissa's width.
   const auto tiny = x < V(C::min_normal);
   const Bits<V> one = to_bits(V(1)), root_half = to_bits(V(C::root_half));
   const Bits<V> bits = to_bits(xsimd::select(tiny, x * V(C::two_to_mantissa), x)) + (one - root_half);
@@ -256,7 +259,7 @@ inline V copy_sign(V x, V s) noexcept {
 }
 
 // tanh x, 2 ULP in f32, 2.4 in f64: t = E/(E + 2), E = e^2|x| - 1 = 2^n q + (2^n - 1). From |x| = 20 on the result is
-// 1. For E < 1 it is computed as E/2 - (E/2)t, which avoids the rounding of E + 2.
+// 1. For E < 1, t is computed as E/2 - (E/2)t, which avoids the rounding of E + 2.
 template <class V>
 inline V tanh(V x) noexcept {
   const V a = at_most(xsimd::abs(x), V(20));

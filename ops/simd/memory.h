@@ -7,25 +7,26 @@ namespace weft::detail::WEFT_ISA::simd {
 
 inline constexpr std::uintptr_t line_bytes = 64;
 
-// Prefetches `Bytes` at an address into the second-level cache, for reading or writing. Work buffers occupy the first
-// level. The address need not be valid.
+// Prefetches `Bytes` bytes at an address into the second-level cache, for reading or writing, because work buffers
+// occupy the first level. The address need not be valid.
 template <int Bytes, bool Write>
 WEFT_INLINE inline void fetch(std::uintptr_t address) noexcept {
   for (std::uintptr_t i = 0; i < Bytes; i += line_bytes)
     __builtin_prefetch(reinterpret_cast<const void*>(address + i), Write, 2);
 }
 
-// Whether there are stores of `Bytes` at once that don't first read the cache line. Storing less than a line would
+// Whether there are stores of `Bytes` bytes that don't first read the cache line. Stores of less than a line would
 // still read it.
 template <int Bytes>
 inline constexpr bool has_streams = Bytes % line_bytes == 0 && WEFT_HAS_STREAMS;
 
-// Whether p, and every address `step` bytes further, begins a cache line.
+// Whether p, and every address at a multiple of `step` bytes from p, begins a cache line.
 inline bool are_lines(const void* p, std::int64_t step) noexcept {
   return (reinterpret_cast<std::uintptr_t>(p) | static_cast<std::uintptr_t>(step)) % line_bytes == 0;
 }
 
-// Such a store. p must be aligned like a vector. Call end_streams() before other threads read it.
+// Stores v without first reading the cache line. p must be aligned like a vector. Call end_streams() before other
+// threads read the data.
 template <class T>
 inline void stream(T* p, Batch<T> v) noexcept {
 #if WEFT_HAS_STREAMS && WEFT_HAS_AVX512

@@ -1,10 +1,11 @@
-// log(1 + x), log(1 + e^x) and powers of a vector, with the rules of simd/math.h.
+// log(1 + x), log(1 + e^x) and powers of vectors. The rules of simd/math.h apply.
 #pragma once
 #include "simd/trigonometry.h"
 
 namespace weft::detail::WEFT_ISA::math {
 
-// ln(1 + x), 2 ULP: with u = 1 + x rounded, ln u + (x - (u - 1))/u. Keeps -0. -1 gives -inf, numbers below it give NaN.
+// ln(1 + x), 2 ULP: with u = 1 + x rounded, ln u + (x - (u - 1))/u. The result for -0 is -0, for -1 -inf, and for
+// numbers below -1 NaN.
 template <class V>
 inline V log1p(V x) noexcept {
   const V u = V(1) + x;
@@ -19,12 +20,12 @@ inline V softplus(V x) noexcept {
   return at_least(x, V(0)) + math::log1p(exp_bounded(-xsimd::abs(x)));
 }
 
-// high + low, where low is a rounding error of high.
+// A number high + low, where low is the rounding error of high.
 struct Exact {
   simd::Vec<double> high, low;
 };
 
-// The upper 26 bits of the mantissa: products of two such numbers are exact.
+// Returns x with only the upper 26 bits of its mantissa. Products of two such numbers are exact.
 inline simd::Vec<double> upper_half(simd::Vec<double> x) noexcept {
   return from_bits<simd::Vec<double>>(to_bits(x) & ~std::uint64_t{0x7ffffff});
 }
@@ -42,13 +43,14 @@ inline Exact exact_sum(simd::Vec<double> a, simd::Vec<double> b) noexcept {
   return {sum, b - (sum - a)};
 }
 
-// (ln((1+s)/(1-s)) - 2s - ⅔s³)/s⁵ in s² for sqrt(½) <= (1+s)/(1-s) <= sqrt(2); relative error of ln 9e-22.
+// (ln((1+s)/(1-s)) - 2s - ⅔s³)/s⁵ as a polynomial in s², for sqrt(½) <= (1+s)/(1-s) <= sqrt(2). The relative error of
+// ln is 9e-22.
 inline constexpr double log_terms[] = {0x1.999999999999ap-2, 0x1.2492492492521p-2, 0x1.c71c71c6eaa10p-3,
                                        0x1.745d177a96056p-3, 0x1.3b1395d2190c1p-3, 0x1.1118c7e4b0917p-3,
                                        0x1.df7cc8e5fa539p-4, 0x1.e02e6fff27908p-4};
 
-// ln a = high + low for a >= 0, with a relative error of about 2^-63. high is ±inf at 0 and at inf. As in math::log,
-// ln a = k ln 2 + 2s + ⅔s³ + …, but s = f/(2 + f) and its cube have low parts, too.
+// ln a = high + low for a >= 0, with a relative error of about 2^-63. high is -inf at 0 and inf at inf. As in
+// math::log, ln a = k ln 2 + 2s + ⅔s³ + …, but here s = f/(2 + f) and its cube have low parts, too.
 inline Exact exact_log(simd::Vec<double> a) noexcept {
   using C = Constants<double>;
   using V = simd::Vec<double>;
@@ -77,7 +79,7 @@ inline Exact exact_log(simd::Vec<double> a) noexcept {
   return {xsimd::select(ordinary, sum.high, special), xsimd::select(ordinary, sum.low, V(0))};
 }
 
-// a^y for a >= 0, as e^(y ln a) with the rounding errors of y ln a.
+// a^y for a >= 0, computed as e^(y ln a) including the rounding errors of y ln a.
 inline simd::Vec<double> power_of_magnitude(simd::Vec<double> a, simd::Vec<double> y) noexcept {
   using C = Constants<double>;
   using V = simd::Vec<double>;
@@ -91,12 +93,13 @@ inline simd::Vec<double> power_of_magnitude(simd::Vec<double> a, simd::Vec<doubl
   return math::scale(V(1) + q, n);
 }
 
-// x^y with the special cases of C's pow: 1 for y = 0 or x = 1, even if the other one is NaN; NaN for a negative finite
-// x and a y that is no integer. `magnitude` is |x|^y.
+// x^y with the special cases of C's pow. The result is 1 for y = 0 or x = 1, even if the other operand is NaN. It is
+// NaN if x is negative and finite and y is not an integer. `magnitude` is |x|^y.
 inline simd::Vec<double> power_from(simd::Vec<double> magnitude, simd::Vec<double> x, simd::Vec<double> y) noexcept {
   using C = Constants<double>;
   using V = simd::Vec<double>;
-  // Adding 2^52 rounds a smaller number to an integer. From 2^52 on all numbers are integers, from 2^53 on even ones.
+  // Adding 2^52 rounds a smaller number to an integer. All numbers from 2^52 on are integers, and all numbers from 2^53
+  // on are even.
   const V size = xsimd::abs(y), two52(C::two_to_mantissa), half = V(0.5) * size;
   const auto whole = !(size < two52) || ((size + two52) - two52 == size);
   const auto even = !(half < two52) || ((half + two52) - two52 == half);
@@ -111,7 +114,7 @@ inline simd::Vec<double> power_from(simd::Vec<double> magnitude, simd::Vec<doubl
 inline simd::Vec<double> pow(simd::Vec<double> x, simd::Vec<double> y) noexcept {
   return power_from(power_of_magnitude(xsimd::abs(x), y), x, y);
 }
-// The logarithm and the exponential of doubles are accurate enough for a float.
+// For float, logarithms and exponentials in double are accurate enough.
 inline simd::Vec<float> pow(simd::Vec<float> x, simd::Vec<float> y) noexcept {
   using V = simd::Vec<double>;
   const auto power = [](V a, V b) noexcept { return power_from(math::exp(b * math::log(xsimd::abs(a))), a, b); };

@@ -1,11 +1,11 @@
-// Hints for loops that fill all registers. Without them the compiler spills vectors to the stack.
+// Hints for loops that use all registers. Without them the compiler spills vectors to the stack.
 #pragma once
 #include "simd/simd.h"
 
 namespace weft::detail::WEFT_ISA::simd {
 
-// Forces v to be computed and in a register at this point. An empty instruction claims to change v, so the compiler
-// can't move the computation across it.
+// Forces the compiler to compute v at this point and to keep it in a register. An empty instruction claims to change v,
+// so the compiler can't move the computation across it.
 template <class T>
 WEFT_INLINE inline void keep_in_register(const T*& p) noexcept {
   asm volatile("" : "+r"(p));
@@ -26,9 +26,9 @@ WEFT_INLINE inline void keep_in_register(Batch<T>& v) noexcept {
 }
 
 #if WEFT_HAS_LANE_PRODUCTS
-// Products with lane I of a. These are not intrinsics, because in loops of many products g++ 12 then moves sums between
-// registers, 12 times for 192 bfdot.
-// c + b times that lane.
+// Products with lane I of a. These are not intrinsics, because with intrinsics g++ 12 moves sums between registers in
+// loops of many products, 12 times for 192 bfdot.
+// Returns c + b times that lane.
 template <int I>
 WEFT_INLINE inline Batch<float> fma_lane(Batch<float> a, Batch<float> b, Batch<float> c) noexcept {
   float32x4_t sum = c;
@@ -41,7 +41,7 @@ WEFT_INLINE inline Batch<double> fma_lane(Batch<double> a, Batch<double> b, Batc
   asm("fmla %0.2d, %1.2d, %2.d[%c3]" : "+w"(sum) : "w"(float64x2_t(b)), "w"(float64x2_t(a)), "i"(I));
   return sum;
 }
-// c + the products of b's bf16 pairs and that lane.
+// Returns c + the products of b's bf16 pairs and that lane.
 template <int I>
 WEFT_INLINE inline Batch<float> pairs_lane(Batch<float> a, Batch<float> b, Batch<float> c) noexcept {
   float32x4_t sum = c;

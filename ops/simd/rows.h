@@ -5,8 +5,8 @@
 
 namespace weft::detail::WEFT_ISA::simd {
 
-// A full vector of each array, starting at index i. The arrays may have different stored types with one type for
-// computing.
+// A full vector of each array, starting at index i. The arrays may have different stored types, but all have the same
+// type for computing.
 struct Whole {
   std::int64_t i;
   template <class T>
@@ -48,8 +48,8 @@ struct Rest {
   }
 };
 
-// Calls f(at) for each vector of a row of n elements, T or stored as T. f reads by at.load(array) and writes by
-// at.store(array, value).
+// Calls f(at) for each vector of a row of n elements of type T or stored as T. f reads with at.load(array) and writes
+// with at.store(array, value).
 template <class T, class F>
 inline void for_vectors(std::int64_t n, F f) noexcept {
   std::int64_t i = 0;
@@ -57,8 +57,8 @@ inline void for_vectors(std::int64_t n, F f) noexcept {
   if (i < n) f(Rest{i, n - i});
 }
 
-// Calls f(n, y, x) for arrays y[k] and x[k] with the n elements that fill whole vectors, then with the rest on a padded
-// copy. A long f is therefore compiled only once. Arrays may be null.
+// Calls f(n, y, x) for arrays y[k] and x[k] twice: first with the n elements that fill whole vectors, then with a
+// padded copy of the rest. A long f is therefore compiled only once. Arrays may be null.
 template <class T, int Outs, int Ins, class F>
 inline void in_whole_vectors(std::int64_t n, T* const (&y)[Outs], const T* const (&x)[Ins], F f) noexcept {
   const std::int64_t whole = n / lanes<T> * lanes<T>, rest = n - whole;
@@ -77,8 +77,8 @@ inline void in_whole_vectors(std::int64_t n, T* const (&y)[Outs], const T* const
     for (std::int64_t i = 0; i < rest && y[k]; ++i) y[k][whole + i] = out[k][i];
 }
 
-// K sums along a row of n elements. f(at, a) adds a vector of terms to each a[k]. The terms of padding must be 0. Each
-// sum has four accumulators, so that additions don't wait for each other.
+// K sums along a row of n elements. f(at, a) adds a vector of terms to each a[k]. Padding must add 0. Each sum has four
+// accumulators, so that additions don't wait for each other.
 template <class T, int K>
 struct Sums {
   Computed<T> of[K];

@@ -1,4 +1,4 @@
-// One vector type for every instruction set, over xsimd 8.1 to 14.
+// One vector type for every instruction set, based on xsimd 8.1 to 14.
 //
 // A kernel unit is compiled once per instruction set with
 //   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw -DWEFT_VECTOR_BYTES=64 -DWEFT_HAS_MASKS=1 …  (see weft/isas.def)
@@ -20,8 +20,8 @@ namespace weft::detail::WEFT_ISA::simd {
 template <class T>
 using Batch = xsimd::batch<T, WEFT_ARCH>;
 
-// A vector for computing with elements stored as T. As a parameter type it does not determine T. Where T must be
-// deduced from the vector, the parameter is a Batch<T>.
+// A vector for computing with elements stored as T. The compiler can't deduce T from a parameter of this type. Where T
+// must be deduced from the vector, the parameter is a Batch<T>.
 template <class T>
 using Vec = Batch<Computed<T>>;
 static_assert(sizeof(Vec<float>) == WEFT_VECTOR_BYTES);
@@ -39,7 +39,7 @@ inline void store(T* p, Batch<T> v) noexcept {
   v.store_unaligned(p);
 }
 
-// a / b and √x, correctly rounded. On NEON xsimd's functions are approximations, and its √∞ is NaN.
+// a / b and √x, correctly rounded. On NEON, xsimd's own functions are approximations, and its √∞ is NaN.
 template <class T>
 inline Batch<T> quotient(Batch<T> a, Batch<T> b) noexcept {
   using Register = typename Batch<T>::register_type;
@@ -80,7 +80,7 @@ inline __m256i first_longs(std::int64_t n) noexcept {
 }
 #endif
 
-// The first n < lanes elements of p; the other lanes are `fill`.
+// Loads the first n < lanes elements of p. The other lanes are `fill`.
 template <class T>
 inline Batch<T> load_n(const T* p, std::int64_t n, T fill = T(0)) noexcept {
 #if WEFT_HAS_MASKS
@@ -114,7 +114,7 @@ inline void store_n(T* p, Batch<T> v, std::int64_t n) noexcept {
     _mm512_mask_storeu_pd(p, first_lanes<__mmask8>(n), v);
   } else
 #elif WEFT_HAS_AVX2
-  // In halves: on AMD, vmaskmovps to memory takes as long as twenty stores.
+  // Stores the vector in halves, because on AMD one vmaskmovps to memory takes as long as twenty stores.
   if constexpr (sizeof(T) == 4) {
     __m128 part = _mm256_castps256_ps128(v);
     if (n & 4) {
@@ -145,8 +145,8 @@ inline void store_n(T* p, Batch<T> v, std::int64_t n) noexcept {
   }
 }
 
-// The same for bfloat16. Loads widen to float, and stores round like bfloat16, by integer operations. AVX512-BF16's own
-// conversion treats denormals as 0.
+// The same functions for bfloat16. Loads widen to float. Stores round like the class bfloat16, with integer operations,
+// because the conversion of AVX512-BF16 treats denormals as 0.
 using Words = std::uint32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Halves = std::uint16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
@@ -202,9 +202,9 @@ inline void store_n(bfloat16* p, Vec<float> v, std::int64_t n) noexcept {
   for (std::int64_t i = 0; i < n; ++i) p[i] = buffer[i];
 }
 
-// fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once where the instruction set can. This names the
+// fma(a, b, c) = a*b + c and fnma(a, b, c) = c - a*b, rounded once if the instruction set supports it. They use the
 // intrinsics, because xsimd's AVX-512 fma is x*y+z, which clang compiles to mul and add. Only the instruction set
-// decides, not other options of the compiler (-march in a user's flags).
+// determines the rounding, not other options of the compiler (such as -march in a user's flags).
 #if WEFT_HAS_FMA && WEFT_HAS_AVX2
 namespace intrinsic {
 inline __m128 fma(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps(a, b, c); }
@@ -248,7 +248,7 @@ inline V fnma(V a, V b, V c) noexcept {
 }
 #endif
 
-// Reorders the lanes of a and b, numbered from 0 to 2 · lanes - 1: lane i of the result is number Order::at(i).
+// Selects lanes of a and b, numbered from 0 to 2 · lanes - 1: lane i of the result is lane number Order::at(i).
 template <class T, class Order, int... I>
 inline Batch<T> shuffled(Batch<T> a, Batch<T> b, std::integer_sequence<int, I...>) noexcept {
   using Register = typename Batch<T>::register_type;
@@ -290,7 +290,7 @@ template <class T>
 inline Batch<T> odd(Batch<T> a, Batch<T> b) noexcept {
   return shuffled<OddLanes<lanes<T>>>(a, b);
 }
-// a0 b0 a1 b1 …, of the lower and of the upper halves
+// a0 b0 a1 b1 …, for the lower halves and for the upper halves of a and b
 template <class T>
 inline Batch<T> zip_lo(Batch<T> a, Batch<T> b) noexcept {
   return shuffled<LowZip<lanes<T>>>(a, b);
@@ -304,9 +304,9 @@ inline Batch<T> reversed(Batch<T> a) noexcept {
   return shuffled<Reversed<lanes<T>>>(a, a);
 }
 
-// Works on blocks of 16 bytes with E elements each. Takes groups of G elements alternately from the lower or the upper
-// halves of two blocks, or the even or odd blocks. These are one-cycle instructions that need no registers for
-// permutations.
+// Both orders work on blocks of 16 bytes with E elements each. BlockZip takes groups of G elements alternately from the
+// lower (or upper) halves of two blocks. EveryOtherBlock takes the even (or odd) blocks. These are one-cycle
+// instructions that need no registers for permutations.
 template <int L, int E, int G, int High>
 struct BlockZip {
   static constexpr int at(int i) {
@@ -319,8 +319,8 @@ struct EveryOtherBlock {
   static constexpr int at(int i) { return (2 * (i / E) + Odd) * E + i % E; }
 };
 
-// Transposes a square of lanes × lanes: v[i] lane j becomes v[j] lane i. First the squares within blocks, then the
-// blocks.
+// Transposes a square of lanes × lanes: v[i] lane j becomes v[j] lane i. First transposes the squares within blocks,
+// then the blocks.
 template <class T>
 WEFT_INLINE inline void transpose(Batch<T>* v) noexcept {
   constexpr int L = static_cast<int>(lanes<T>), E = 16 / static_cast<int>(sizeof(T));
@@ -348,7 +348,7 @@ WEFT_INLINE inline void transpose(Batch<T>* v) noexcept {
     });
 }
 
-// The sum of the lanes, adding halves to halves. The order depends only on the instruction set.
+// The sum of the lanes, computed by adding halves to halves. The order depends only on the instruction set.
 template <int L, int Step>
 struct Rotated {
   static constexpr int at(int i) { return (i + Step) % L; }
@@ -372,7 +372,7 @@ inline T max(Batch<T> v) noexcept {
   return a[0];
 }
 
-// y[i] = f(x0[i], x1[i], …) for i < n, one vector at a time. The tail is computed on a padded copy, so that no
+// Computes y[i] = f(x0[i], x1[i], …) for i < n, one vector at a time. The tail is computed on a padded copy, so that no
 // element's value depends on its position.
 template <class T, class F, class... X>
 inline void map(F f, T* y, std::int64_t n, const X*... x) noexcept {

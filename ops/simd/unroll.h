@@ -1,9 +1,9 @@
-// Unrolled loops of constant length, which keep arrays of vectors in registers.
+// Unrolled loops of constant length that keep arrays of vectors in registers.
 #pragma once
 
-// WEFT_INLINE marks the bodies of unrolled loops, [&](auto i) WEFT_INLINE { … }, because the compilers' own inlining
-// limits would keep arrays in memory. WEFT_FLATTEN marks loops that call them. Sanitizer builds define both as empty,
-// because instrumented functions of that size take minutes to compile.
+// WEFT_INLINE marks the bodies of unrolled loops, [&](auto i) WEFT_INLINE { … }, because the inlining limits of
+// compilers would keep arrays in memory. WEFT_FLATTEN marks loops that call such bodies. Sanitizer builds define both
+// as empty, because instrumented functions of that size take minutes to compile.
 #ifndef WEFT_INLINE
 #define WEFT_INLINE __attribute__((always_inline))
 #define WEFT_FLATTEN __attribute__((flatten))
@@ -16,7 +16,7 @@ struct Index {
   static constexpr int value = I;
 };
 
-// f(Index<0>{}), …, f(Index<N-1>{}).
+// Calls f(Index<0>{}), …, f(Index<N-1>{}).
 template <int N, int I = 0, class F>
 WEFT_INLINE inline void repeat(const F& f) noexcept {
   if constexpr (I < N) {

@@ -1,4 +1,4 @@
-// fft, ifft, rfft, irfft along one axis, and in two dimensions.
+// fft, ifft, rfft and irfft along one axis and in two dimensions.
 #include <cmath>
 
 #include "base/common.h"
@@ -12,11 +12,11 @@ namespace {
 
 enum class Kind { fft, ifft, rfft, irfft };
 
-// With e(k) = exp(2πi k/n), and all multiplied by the norm's factor s:
+// With e(k) = exp(2πi k/n); all results are multiplied by the norm's factor s:
 //   fft:  y_k = Σ_j x_j e(-jk),  ifft: y_k = Σ_j x_j e(jk),  rfft: the bins k <= n/2 of fft for a real x
 //   irfft: y_k = Re Σ_(j<=n/2) w_j x_j e(jk), w_0 = 1, w_(n/2) = 1 for n even, else 2; Im x_0 and Im x_(n/2) count as 0
 // Gradients dL/dRe + i dL/dIm:
-//   fft, ifft: dx_j = s Σ_k dy_k e(±jk), the real part of it for a real x,  rfft: dx_j = s Re Σ_(k<=n/2) dy_k e(jk)
+//   fft, ifft: dx_j = s Σ_k dy_k e(±jk), its real part for a real x,  rfft: dx_j = s Re Σ_(k<=n/2) dy_k e(jk)
 //   irfft: dx_j = s w_j Σ_k dy_k e(-jk), j <= n/2; the gradient of ignored imaginary parts is 0
 struct FftOp : Op {
   Kind kind;

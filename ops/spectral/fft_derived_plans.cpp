@@ -43,17 +43,17 @@ std::size_t RealFftPlan<T>::bytes() const noexcept {
 
 namespace {
 
-// The minimum length for two factors near the square root. Larger: the first factor is so long that its columns leave
-// L1. Smaller: below it, the second factor is short and its transforms take only one pass.
+// The minimum length that is split into two factors near the square root. Larger: the first factor is so long that its
+// columns leave L1. Smaller: shorter lengths lose their short second factor, whose transforms take only one pass.
 // bench: weft-bench --benchmark_filter='c2c/64x(4096|8192|16384)'
 constexpr std::int64_t shortest_balanced = 8192;
-// Elements of short sequences that are transformed together. Larger: fewer stay in L1. Smaller: fewer share the calls
-// and the twiddles.
+// The number of elements of short sequences that are transformed together. Larger: fewer of them stay in L1. Smaller:
+// fewer sequences share the calls and the twiddles.
 // bench: weft-bench --benchmark_filter='c2c/64x(64|128|256|512)'
 constexpr std::int64_t elements_together = 1024;
 
-// n1 of n = n1 n2. For long sequences it is the factor <= sqrt(n) that is nearest to sqrt(n); both factors are
-// multiples of max_lanes. For other sequences n2 is max_lanes, so that the second step is one pass.
+// Returns the factor n1 of n = n1 n2. For long sequences it is the factor <= sqrt(n) that is nearest to sqrt(n), and
+// both factors are multiples of max_lanes. For other sequences n2 is max_lanes, so that the second step is one pass.
 std::int64_t first_factor(std::int64_t n) {
   if (n < shortest_balanced) return n / max_lanes;
   std::int64_t best = 0;

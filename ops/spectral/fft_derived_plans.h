@@ -1,4 +1,5 @@
-// Plans of transforms that are built from complex transforms: real sequences, the ring of polynomials, four steps.
+// Plans of transforms that are built from complex transforms: transforms of real sequences, products in the ring of
+// polynomials, and transforms in four steps.
 #pragma once
 #include <algorithm>
 
@@ -9,8 +10,8 @@
 
 namespace weft::detail {
 
-// The ring of polynomials modulo X^m - i (kernels/toeplitz_ring.h) for products of n elements, m = fft_fast_length(n).
-// Immutable.
+// The ring of polynomials modulo X^m - i (kernels/toeplitz_ring.h) for products of n elements, with m =
+// fft_fast_length(n). A plan is immutable.
 template <class T>
 class RingPlan {
  public:
@@ -30,7 +31,8 @@ class RingPlan {
   RingView<T> view_;
 };
 
-// Transforms of n real elements by complex transforms of n/2 (kernels/fft_real.h). Immutable. n must be even.
+// Transforms of n real elements by complex transforms of n/2 elements (kernels/fft_real.h). n must be even. A plan is
+// immutable.
 template <class T>
 class RealFftPlan {
  public:
@@ -50,7 +52,8 @@ class RealFftPlan {
   RealFftView<T> view_;
 };
 
-// Transforms of contiguous sequences in four steps (kernels/fft_four_step.h). Immutable. four_step_fits(n) must hold.
+// Transforms of contiguous sequences in four steps (kernels/fft_four_step.h). four_step_fits(n) must be true. A plan is
+// immutable.
 template <class T>
 class FourStepPlan {
  public:
@@ -60,7 +63,7 @@ class FourStepPlan {
 
   std::int64_t length() const noexcept { return first_.length() * second_.length(); }
   std::int64_t rows() const noexcept { return std::max(first_.length(), second_.length()); }  // rows of a work buffer
-  // Elements of the middle buffer.
+  // The number of elements of the middle buffer.
   std::int64_t middle() const noexcept;
   const FourStepView<T>& view() const noexcept { return view_; }
   std::size_t bytes() const noexcept;
@@ -71,7 +74,8 @@ class FourStepPlan {
   FourStepView<T> view_;
 };
 
-// The same for n real elements by n/2 complex elements. n must be even, and four_step_fits(n/2) must hold.
+// The same transforms for n real elements, computed with n/2 complex elements. n must be even, and four_step_fits(n/2)
+// must be true.
 template <class T>
 class RealFourStepPlan {
  public:
@@ -89,10 +93,11 @@ class RealFourStepPlan {
   std::vector<T> twiddles_;
 };
 
-// Whether four steps are faster for n, and n is a product of two factors that the kernels support.
+// Whether four steps are faster for n and n is a product of two factors that the kernels support.
 bool four_step_fits(std::int64_t n);
 
-// Plans from the current Context's cache, which keeps the most recent ones. Error if they are too long for any machine.
+// These functions return plans from the current Context's cache, which keeps the most recent ones. They throw an Error
+// if a plan is too long for any machine.
 template <class T>
 std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t n);
 template <class T>

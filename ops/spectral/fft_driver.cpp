@@ -14,13 +14,14 @@ namespace {
 
 using std::int64_t;
 
-// Elements of contiguous columns per task. Larger: threads are idle at the end. Smaller: more overhead per task.
+// The number of elements of contiguous columns per task. Larger: threads are idle at the end. Smaller: more overhead
+// per task.
 // bench: weft-bench --benchmark_filter='[cr]2c/'
 constexpr int64_t sequence_elements = 1 << 13;
 
 // The minimum number of bytes of a result that is written with stores that bypass the caches. The last-level cache
-// would not keep such a result until it is read, and an ordinary store to a line that is not in the cache first reads
-// the line. Larger: stores read more lines first. Smaller: results that the cache would keep are read from memory.
+// would not keep such a result until it is read, and an ordinary store first reads a cache line that is not in the
+// cache. Larger: more stores read lines first. Smaller: results that the cache would have kept are read from memory.
 // bench: weft-bench --benchmark_filter='c2c-columns'
 constexpr int64_t streamed_bytes = int64_t{32} << 20;
 
@@ -37,7 +38,7 @@ struct Side {
   }
 };
 
-// Views a real column as complex: element 2j is the real part of element j, and 2j + 1 is the imaginary part.
+// Views a real column as complex: element 2j is the real part of element j, and element 2j + 1 is its imaginary part.
 template <class T>
 FftColumns<T> every_second(const FftColumns<T>& x) {
   return {x.data, 2 * x.step, x.offset, x.count};
@@ -74,7 +75,7 @@ struct Driver {
     });
   }
 
-  // Transforms n complex elements to n.
+  // Transforms n complex elements to n complex elements.
   void whole(const FftPlan<T>& plan) const {
     const bool streamed = 2 * y.columns.count() * t.n * static_cast<int64_t>(sizeof(T)) >= streamed_bytes;
     for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T* next, T* work) {
@@ -82,7 +83,7 @@ struct Driver {
     });
   }
 
-  // Transforms n real elements, n even, to bins 0 … n/2.
+  // Transforms n real elements to bins 0 … n/2. n is even.
   void real_to_half(const RealFftPlan<T>& plan) const {
     const FftView<T>& half = *plan.view().half;
     const T weight = static_cast<T>(t.wanted_weight);
@@ -101,7 +102,7 @@ struct Driver {
     });
   }
 
-  // Transforms bins 0 … n/2, n even, to n real elements by the inverse transform.
+  // Transforms bins 0 … n/2 to n real elements by the inverse transform. n is even.
   void half_to_real(const RealFftPlan<T>& plan) const {
     const FftView<T>& half = *plan.view().half;
     for_tiles(plan.rows(), [&](const auto& from, const auto& to, const T*, T* work) {
@@ -118,7 +119,7 @@ struct Driver {
     });
   }
 
-  // All other cases: computes with complex elements, and zeros for missing ones.
+  // Handles all other cases. It computes with complex elements and uses zeros for missing ones.
   void general(const FftPlan<T>& plan) const {
     const int64_t lanes = kernel.lanes, half = t.n / 2 + 1;
     const int64_t given = t.given_weight != 0 ? half : t.n, wanted = t.wanted_weight != 0 ? half : t.n;
@@ -139,7 +140,7 @@ struct Driver {
     });
   }
 
-  // For contiguous columns: calls f(columns of x, columns of y, middle and work buffers), some columns at a time.
+  // For contiguous columns, calls f(columns of x, columns of y, middle buffer, work buffer) for some columns at a time.
   template <class F>
   void for_sequences(const FourStepPlan<T>& plan, F f) const {
     const int64_t middle = plan.middle(), work = plan.rows() * 2 * kernel.lanes;
@@ -169,10 +170,10 @@ struct Driver {
     });
   }
 
-  // Whether rows of m complex elements are transformed side by side in the lanes although four steps would be possible.
-  // Four steps cost more per element but fill the lanes with a single row. Side by side needs enough rows to fill the
-  // lanes of every instruction set. Larger lengths: `lanes` rows at a time leave L1, earlier with vectors of 64 bytes,
-  // which hold more rows. Smaller: four steps are used where they cost more.
+  // Whether rows of m complex elements are transformed side by side in the lanes even if four steps are possible. Four
+  // steps cost more per element, but a single row fills the lanes. Side by side, there must be enough rows to fill the
+  // lanes of every instruction set. Larger maximum of m: `lanes` rows leave L1, and this happens earlier with vectors
+  // of 64 bytes, which hold more rows. Smaller: four steps are used where they cost more.
   // bench: weft-bench --benchmark_filter='[cr]2c/64x(64|128|256|512)'
   bool side_by_side(int64_t m) const {
     const int64_t vector = kernel.lanes * static_cast<int64_t>(sizeof(T));

@@ -3,9 +3,9 @@
 namespace weft::detail {
 namespace {
 
-// Modeled time of a pass for each element of a vector of columns, in about nanoseconds. Large radices need fewer passes
-// but more arithmetic, most of all odd ones. These costs determine the lengths to which products are padded, and when
-// Toeplitz products use transforms.
+// The modeled time of a pass for each element of a vector of columns, roughly in nanoseconds. Large radices need fewer
+// passes but more arithmetic, especially odd ones. These costs determine the lengths to which products are padded, and
+// when Toeplitz products use transforms.
 // bench: weft-bench --benchmark_filter='c2c/64x|c2c-columns', whose lengths differ in their radices
 double radix_cost(std::int64_t radix) {
   switch (radix) {
@@ -30,7 +30,8 @@ bool is_smooth(std::int64_t n) {
   return n == 1;
 }
 
-// The largest radix is last. Arithmetic limits the passes that stay in L1, and radix 16 needs the least.
+// The largest radix is last. The speed of passes that stay in L1 is limited by arithmetic, and radix 16 needs the
+// least.
 std::vector<std::int64_t> fft_radices(std::int64_t n) {
   std::vector<std::int64_t> radices;
   if (n == 1) return {1};

@@ -8,7 +8,7 @@
 namespace weft::detail {
 namespace {
 
-// Fourier transforms of n elements in the accuracy of long double. n is a product of primes up to 13.
+// Fourier transforms of n elements with the accuracy of long double. n is a product of primes up to 13.
 class ExactTransform {
  public:
   explicit ExactTransform(std::int64_t n) : n_(n) {
@@ -28,8 +28,8 @@ class ExactTransform {
   }
 
  private:
-  // A pass over sequences of n, which combines sequences of n / radix. Each pass has its own table, exp(-2πi k/n). In a
-  // shared table the elements for a short sequence would be pages apart.
+  // A pass over sequences of n elements, which combines sequences of n / radix elements. Each pass has its own table of
+  // exp(-2πi k/n). In a shared table, the elements for a short sequence would be pages apart.
   struct Level {
     std::int64_t radix;
     std::vector<Complex> roots;
@@ -96,8 +96,8 @@ FftPlan<T>::FftPlan(std::int64_t n) {
   else make_passes(radices);
 }
 
-// Pass l leaves digit l of a bin (in the radix of the pass, counted from the lowest digit) as digit l of a row (counted
-// from the highest digit).
+// Fills row_of_bin_ and bin_of_row_. Digit l of a bin, in the radix of pass l and counted from the lowest digit, is
+// digit l of the row, counted from the highest digit.
 template <class T>
 void FftPlan<T>::make_order(const std::vector<std::int64_t>& radices) {
   row_of_bin_.resize(static_cast<std::size_t>(view_.n));

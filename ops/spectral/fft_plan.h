@@ -1,4 +1,4 @@
-// Plans of Fourier transforms. They depend only on the length and the scalar type.
+// Plans of Fourier transforms. A plan depends only on the length and the scalar type.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-// Immutable. n >= 1.
+// A plan for n >= 1 elements. It is immutable.
 template <class T>
 class FftPlan {
  public:
@@ -19,7 +19,7 @@ class FftPlan {
   FftPlan& operator=(const FftPlan&) = delete;
 
   std::int64_t length() const noexcept { return view_.n; }
-  // The number of rows of a work buffer.
+  // Returns the number of rows of a work buffer.
   std::int64_t rows() const noexcept { return convolution_ ? convolution_->length() : view_.n; }
   const FftView<T>& view() const noexcept { return view_; }
   std::size_t bytes() const noexcept;
@@ -36,7 +36,8 @@ class FftPlan {
   std::unique_ptr<const FftPlan> convolution_;
 };
 
-// A plan from the current Context's cache, which keeps the most recent ones. Error if n is too long for any machine.
+// Returns a plan from the current Context's cache, which keeps the most recent ones. Throws an Error if n is too long
+// for any machine.
 template <class T>
 std::shared_ptr<const FftPlan<T>> fft_plan(const char* op, std::int64_t n);
 

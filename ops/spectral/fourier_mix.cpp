@@ -1,4 +1,4 @@
-// fourier_mix: Fourier transforms along the sequence and the hidden axis, of which the real part is kept.
+// fourier_mix: the real part of Fourier transforms along the sequence axis and the hidden axis.
 #include <algorithm>
 
 #include "base/common.h"
@@ -16,7 +16,7 @@ namespace {
 
 using std::int64_t;
 
-// Transforms z (…, n/2 + 1, …, d), the spectra along the sequence:
+// Transforms z (…, n/2 + 1, …, d), which contains the spectra along the sequence:
 //   y[…, k, …, l] = Re Σ_h z[…, k, …, h] exp(-2πi hl/d),  y[…, n-k, …, d-l] = y[…, k, …, l]  (indices modulo n and d)
 template <class T>
 void hidden_transform(const FftPlan<T>& plan, const Tensor& z, std::size_t sequence, std::size_t hidden, Tensor& y) {
@@ -52,22 +52,22 @@ void mix(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidd
   AxisTransform t{x.shape()[sequence], sequence, false, 1};
   t.wanted_weight = 1;
   with_real(op, x.dtype(), [&](auto* type) {
-    // Its errors occur before z is allocated.
+    // The plan is made first, so that its errors occur before z is allocated.
     const auto plan = fft_plan<element_of<decltype(type)>>(op, x.shape()[hidden]);
     hidden_transform(*plan, transform_axis(op, x, t), sequence, hidden, y);
   });
 }
 
-// Element i along the axis, as a view.
+// Returns element i along the axis, as a view.
 Tensor sample(const Tensor& x, std::size_t axis, int64_t i) {
   Shape shape = x.shape();
   shape[axis] = 1;
   return x.view(shape, x.strides(), x.offset() + i * x.strides()[axis]);
 }
 
-// If there are enough samples for all threads, each sample is mixed by one thread, so that z stays in the thread's
-// cache. The results are the same: a single sample has enough columns for rows to lie side by side, like all samples
-// together.
+// Used if there are enough samples for all threads. One thread mixes each sample, so that z stays in the thread's
+// cache. The results have the same bits: a single sample has enough columns for rows to lie side by side, as all
+// samples together do.
 static_assert(task_elements / (2 * longest_side_by_side) >= max_lanes);
 void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
   int64_t samples = 2 * Context::current().threads();
@@ -84,7 +84,7 @@ void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::siz
   });
 }
 
-// y_kl = Re Σ_s Σ_h x_sh exp(-2πi (sk/n + hl/d)). One half of it, k <= n/2, comes from the real transform along the
+// y_kl = Re Σ_s Σ_h x_sh exp(-2πi (sk/n + hl/d)). The half of y with k <= n/2 comes from the real transform along the
 // sequence. The other half follows by symmetry, because x is real. The operation is symmetric in (s,h) and (k,l), so it
 // is its own backward.
 struct FourierMixOp : Op {
@@ -119,7 +119,8 @@ struct FourierMixOp : Op {
     return y;
   }
 
-  // Makes the plans once for all threads. Lengths that are too long give errors before anything is computed.
+  // Makes the plans before the threads need them. If a length is too long, this throws an Error before anything is
+  // computed.
   void make_plans(const Tensor& x, std::size_t sequence, std::size_t hidden) const {
     const int64_t n = x.shape()[sequence];
     with_real(name(), x.dtype(), [&](auto* type) {

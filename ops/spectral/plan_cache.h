@@ -15,8 +15,8 @@
 
 namespace weft::detail {
 
-// The most recently used plans, in order of their last use: the newest one, and others up to a number of bytes.
-// Thread-safe. An evicted plan stays alive while it is in use.
+// The most recently used plans, in order of their last use. The cache always keeps the newest plan, and others up to a
+// number of bytes. It is thread-safe. An evicted plan stays alive while it is in use.
 template <class Plan>
 class PlanCache {
  public:
@@ -30,7 +30,7 @@ class PlanCache {
     return plans_.front();
   }
 
-  // Inserts the plan. Returns it, or the plan of the same length that another thread inserted first.
+  // Inserts the plan and returns it. If another thread has inserted a plan of the same length first, returns that plan.
   Handle insert(const Handle& plan) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const Handle& other : plans_)
@@ -45,8 +45,9 @@ class PlanCache {
   }
 
  private:
-  // Bytes for all plans of one kind. Larger: a program's memory shows them. Smaller: the lengths of a program don't
-  // fit, and making a plan again takes as long as many transforms. No benchmark uses that many.
+  // The number of bytes for all plans of one kind. Larger: a program's memory use grows noticeably. Smaller: the
+  // lengths of a program don't fit, and making a plan again takes as long as many transforms. No benchmark uses that
+  // many lengths.
   static constexpr std::size_t cache_bytes = std::size_t{32} << 20;
 
   std::mutex mutex_;
@@ -54,7 +55,7 @@ class PlanCache {
   std::size_t bytes_ = 0;
 };
 
-// The plan of length n from the current Context's cache. Error if n is too long for any machine.
+// Returns the plan of length n from the current Context's cache. Throws an Error if n is too long for any machine.
 template <class Plan>
 std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
   constexpr std::int64_t longest = std::int64_t{1} << 30;
@@ -62,7 +63,7 @@ std::shared_ptr<const Plan> cached_plan(const char* op, std::int64_t n) {
     fail(op, "expected a transform of at most " + std::to_string(longest) + " elements, got " + std::to_string(n));
   auto& cache = Context::current().slot<PlanCache<Plan>>();
   if (auto plan = cache.find(n)) return plan;
-  // Maximum number of bytes per element while a plan is made.
+  // The maximum number of bytes per element that making a plan takes.
   const std::uint64_t element = fft_radices(n).empty() ? 512 : 128;
   if (static_cast<std::uint64_t>(n) * element > os::physical_memory())
     fail(op, "the tables for a transform of " + std::to_string(n) + " elements don't fit in this machine's memory");

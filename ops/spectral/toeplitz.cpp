@@ -1,4 +1,4 @@
-// toeplitz_product, circulant_product.
+// toeplitz_product and circulant_product.
 #include "spectral/toeplitz.h"
 
 #include <array>
@@ -19,16 +19,16 @@ namespace {
 
 using std::int64_t;
 
-// Modeled times of a channel's products, in the units of fft_cost: term_cost for a term of the naive form,
-// spectrum_cost for an element of a product of spectra, including the copies. They determine the minimum length for the
-// ring form. The naive form costs n² terms; the ring form costs O(log n) passes, but more for each element. Larger
-// term_cost, or smaller spectrum_cost: the ring form is used for shorter lengths.
+// Modeled times of a channel's products, in the units of fft_cost. term_cost is the time of a term of the naive form.
+// spectrum_cost is the time of an element of a product of spectra, including the copies. They determine the minimum
+// length for the ring form. The naive form costs n² terms. The ring form has only O(log n) passes but costs more for
+// each element. Larger term_cost, or smaller spectrum_cost: the ring form is used for shorter lengths.
 // bench: weft-bench --benchmark_filter='toeplitz(-naive)?/8x(16|64|256|512)x'
 constexpr double term_cost = 0.15;
 constexpr double spectrum_cost = 1.0;
 
-// A cache of fft_fast_length for the most recent lengths, because its search takes as long as a small product.
-// Thread-safe. 64 entries take 1 KiB and are more lengths than a program uses in turn.
+// A cache of fft_fast_length for the most recent lengths, because its search takes as long as a small product. It is
+// thread-safe. 64 entries take 1 KiB, and no program alternates between more lengths.
 class FastLengths {
  public:
   int64_t of(int64_t n) {
@@ -51,7 +51,7 @@ void check_coefficients(const char* op, const Tensor& x, const Tensor& t) {
     fail(op, "expected coefficients of dtype f32 for a bf16 x, got " + describe(t));
 }
 
-// x (b, n, d) as (b, 1, n, d), or c (n, d) as (1, n, d).
+// Returns x (b, n, d) as (b, 1, n, d), or c (n, d) as (1, n, d).
 Tensor with_head(const Tensor& x) {
   const auto at = static_cast<std::ptrdiff_t>(x.rank() - 2);
   Shape shape = x.shape();
@@ -61,17 +61,17 @@ Tensor with_head(const Tensor& x) {
   return x.view(shape, strides, x.offset());
 }
 
-// The inverse of with_head for a contiguous result.
+// Does the inverse of with_head for a contiguous result.
 Tensor without_head(const Tensor& y, const Shape& shape) {
   return y.view(shape, contiguous_strides(shape), y.offset());
 }
 
-// y_i = Σ_j t_(i-j) x_j over j < n; causal: over j <= i.
+// y_i = Σ_j t_(i-j) x_j over j < n, or over j <= i if causal.
 // dx_j = Σ_i t_(i-j) dy_i,  dt_l = Σ_batch Σ_j dy_(j+l) x_j. The matrix form computes dt by the definition.
 struct ToeplitzOp : Op {
   bool causal;
   ToeplitzForm form;
-  Tensor spectra;  // given, or saved for backward
+  Tensor spectra;  // given by the caller, or saved for backward
 
   ToeplitzOp(bool c, ToeplitzForm f, const Tensor& given) : causal(c), form(f), spectra(given) {}
   const char* name() const noexcept override { return "toeplitz_product"; }
@@ -110,7 +110,8 @@ struct ToeplitzOp : Op {
     if (b.needs(1)) b.add(1, g.t);
   }
 
-  // x may be undefined unless needs_t, and t unless needs_x. form is not `automatic`, unless there are no elements.
+  // x may be undefined unless needs_t is true, and t unless needs_x is true. `form` is not `automatic`, unless there
+  // are no elements.
   ToeplitzGradients gradients(const Tensor& x, const Tensor& t, const Tensor& dy, const Shape& t_shape, bool needs_x,
                               bool needs_t) const {
     ToeplitzGradients g;
@@ -138,7 +139,8 @@ struct ToeplitzOp : Op {
   }
 };
 
-// y_i = Σ_j c_((i-j) mod n) x_j: the Toeplitz product with t_l = c_(l mod n), l = -(n-1) … n-1. dc_k = dt_k + dt_(k-n)
+// y_i = Σ_j c_((i-j) mod n) x_j. This is the Toeplitz product with t_l = c_(l mod n), l = -(n-1) … n-1. dc_k = dt_k +
+// dt_(k-n)
 struct CirculantOp : Op {
   const char* name() const noexcept override { return "circulant_product"; }
 
@@ -180,7 +182,7 @@ struct CirculantOp : Op {
  private:
   ToeplitzSizes sizes(const Shape& x) const { return {name(), x[0], x[1], x[1] - 1, false}; }
 
-  // c_1 … c_(n-1) c_0 … c_(n-1), as (1, 2n-1, d)
+  // Returns c_1 … c_(n-1) c_0 … c_(n-1), as (1, 2n-1, d).
   static Tensor all_lags(const Tensor& c) {
     const int64_t n = c.shape()[0], d = c.shape()[1];
     Tensor t = Tensor::empty({1, 2 * n - 1, d}, c.dtype());

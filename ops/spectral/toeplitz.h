@@ -1,5 +1,6 @@
-// The forms of a Toeplitz product y_i = Σ_j t_(i-j) x_j, for the operations in toeplitz.cpp. x is (b, h, n, d), t is
-// (h, lags, d): each of the h · d channels has its own coefficients. Tensors may have any strides. Nothing is recorded.
+// The forms of a Toeplitz product y_i = Σ_j t_(i-j) x_j, for the operations in toeplitz.cpp. x is (b, h, n, d), and t
+// is (h, lags, d), so each of the h · d channels has its own coefficients. Tensors may have any strides. Nothing is
+// recorded.
 #pragma once
 #include <cstdint>
 
@@ -11,14 +12,15 @@ namespace weft::detail {
 struct ToeplitzSizes {
   const char* op;  // for error messages
   std::int64_t b, n;
-  std::int64_t before;  // element k of t is lag k - before
-  bool causal;          // no lags below 0
+  std::int64_t before;  // element k of t has lag k - before
+  bool causal;          // there are no lags below 0
 };
 
-// The number of channels of x (b, h, n, d).
+// Returns the number of channels of x (b, h, n, d).
 inline std::int64_t channels_of(const Tensor& x) { return x.shape()[1] * x.shape()[3]; }
 
-// Spectra of t's channels, in the layout for the kernels of this instruction set: (tiles, m, 2, lanes), m >= n.
+// The spectra of t's channels, in the layout for the kernels of the current instruction set: (tiles, m, 2, lanes), m >=
+// n.
 Tensor toeplitz_spectra(const Tensor& t, const ToeplitzSizes& s);
 bool toeplitz_spectra_fit(const Tensor& spectra, const Tensor& t, const ToeplitzSizes& s);
 Tensor toeplitz_ring(const Tensor& x, const Tensor& spectra, const ToeplitzSizes& s);
@@ -32,15 +34,15 @@ ToeplitzGradients toeplitz_naive_backward(const Tensor& x, const Tensor& dy, con
 // Multiplies with the matrices T_ij = t_(i-j), or with their transposes, which map dy to dx.
 Tensor toeplitz_matrix(const Tensor& x, const Tensor& t, const ToeplitzSizes& s, bool transposed);
 
-// A tensor as the kernels see it: its columns are the channels (h, d) of t, or of each batch row of x.
+// A tensor in the format that the kernels take: its columns are the channels (h, d) of t, or of each batch row of x.
 template <class T>
 class ToeplitzOperand {
  public:
   ToeplitzOperand(T* data, const Tensor& x)
       : data_(data), batch_(x.rank() == 4 ? x.strides()[0] : 0), channels_(one_row(x), 1) {}
 
-  // `count` channels, starting at `first`. up_from(row) numbers their elements from row upward, so that element k is
-  // row + k; the other order gives row - k.
+  // `count` channels, starting at `first`. In the columns of up_from(row), element k is row + k of the tensor. In the
+  // columns of down_from(row), it is row - k.
   class Tile {
    public:
     FftColumns<T> up_from(std::int64_t row) const { return {data + row * step, step, offset, count}; }

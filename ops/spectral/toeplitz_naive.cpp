@@ -1,4 +1,4 @@
-// Toeplitz products by their definition, and by matrices.
+// Toeplitz products by their definition and by matrices.
 #include <algorithm>
 
 #include "base/common.h"
@@ -45,7 +45,7 @@ struct NaiveForm {
     });
   }
 
-  // y = T x. Transposed: both x and y are in reverse order, y_(n-1-i) = Σ_j t_(i-j) x_(n-1-j).
+  // y = T x. If transposed, both x and y are in reverse order: y_(n-1-i) = Σ_j t_(i-j) x_(n-1-j).
   void multiply(const Tensor& x, const Tensor& t, bool transposed, Tensor& y) const {
     const auto in = toeplitz_input<T>(x), coefficients = toeplitz_input<T>(t);
     const auto out = toeplitz_output<T>(y);
@@ -61,7 +61,7 @@ struct NaiveForm {
     });
   }
 
-  // dt_l = Σ_batch Σ_j dy_(j+l) x_j, as causal products with lags in reverse order,
+  // dt_l = Σ_batch Σ_j dy_(j+l) x_j, computed as causal products with lags in reverse order:
   //   l = n-1-i: Σ_(j<=i) dy_(n-1-(i-j)) x_j,   l = i-(n-1): Σ_(j<=i) x_(n-1-(i-j)) dy_j
   void correlate(const Tensor& x, const Tensor& dy, Tensor& dt) const {
     const auto in = toeplitz_input<T>(x), cotangent = toeplitz_input<T>(dy);
@@ -87,7 +87,7 @@ struct NaiveForm {
   }
 };
 
-// t with zeros for the lags below 0.
+// Returns t with zeros for the lags below 0.
 Tensor with_all_lags(const Tensor& t, const ToeplitzSizes& s) {
   if (!s.causal) return t;
   const int64_t h = t.shape()[0], d = t.shape()[2];
@@ -120,7 +120,7 @@ ToeplitzGradients toeplitz_naive_backward(const Tensor& x, const Tensor& dy, con
   return g;
 }
 
-// For each channel: y (n, b) = T (n, n) x (n, b), with T a view of t.
+// For each channel, y (n, b) = T (n, n) x (n, b), where T is a view of t.
 Tensor toeplitz_matrix(const Tensor& x, const Tensor& t, const ToeplitzSizes& s, bool transposed) {
   Tensor y = Tensor::empty(x.shape(), x.dtype());
   const Tensor lags = with_all_lags(t, s);

@@ -26,10 +26,10 @@ struct RingForm {
   int64_t m() const { return plan->rows(); }
   int64_t lanes() const { return move.lanes; }
   int64_t tiles() const { return (channels + lanes() - 1) / lanes(); }
-  int64_t spectrum() const { return m() * 2 * lanes(); }  // elements, also of a work buffer
+  int64_t spectrum() const { return m() * 2 * lanes(); }  // number of elements, also of a work buffer
   Shape layout() const { return {tiles(), m(), 2, lanes()}; }
 
-  // Tile number `index` of a batch row.
+  // Returns tile number `index` of a batch row.
   template <class U>
   auto tile(const ToeplitzOperand<U>& x, int64_t batch, int64_t index) const {
     return x.tile(batch, index * lanes(), std::min(lanes(), channels - index * lanes()));
@@ -64,7 +64,8 @@ struct RingForm {
     return out;
   }
 
-  // y = T x, or the product with the transpose of T. The batch is the inner loop, because its rows share the spectrum.
+  // Computes y = T x, or the product with the transpose of T. The batch is the inner loop, because its rows share the
+  // spectrum.
   void multiply(const Tensor& x, const Tensor& coefficients, bool transposed, Tensor& y) const {
     const auto in = toeplitz_input<T>(x);
     const auto out = toeplitz_output<T>(y);
@@ -80,7 +81,7 @@ struct RingForm {
     });
   }
 
-  // Computes dt, and dx unless it is undefined. A tile sums over the batch in order.
+  // Computes dt. Also computes dx, unless it is undefined. Each tile sums over the batch in order.
   void correlate(const Tensor& x, const Tensor& dy, const Tensor& coefficients, Tensor& dx, Tensor& dt) const {
     const auto in = toeplitz_input<T>(x), cotangent = toeplitz_input<T>(dy);
     const auto lags = toeplitz_output<T>(dt);

@@ -14,8 +14,8 @@ void sum_rows(const T* x, Computed<T>* y, std::int64_t rows, std::int64_t n) noe
     y[r] = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept { a[0] += at.load(x); }).of[0];
 }
 
-// Four vectors of columns at a time stay in registers over all rows, then single vectors, then single columns. The
-// order of each column's sum is always the same.
+// Sums the columns of four vectors at a time, whose sums stay in registers over all rows, then the columns of single
+// vectors, then single columns. The order of each column's sum is always the same.
 template <class T>
 void sum_columns(const T* x, std::int64_t stride, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept {
   constexpr std::int64_t step = lanes<T>;
@@ -81,8 +81,8 @@ double square(const T* x) noexcept {
 
 template <class T>
 double sum_squares(const T* x, std::int64_t n) noexcept {
-  // Independent chains of additions. Their number is the same on all instruction sets, because it determines the
-  // result. Larger: more registers. Smaller: additions wait for each other.
+  // The number of independent chains of additions. It is the same on all instruction sets, because it determines the
+  // result. Larger: more registers are needed. Smaller: additions wait for each other.
   // bench: weft-bench --benchmark_filter=adamw-clip
   constexpr int width = 16;
   double a[width] = {};

@@ -14,7 +14,7 @@ struct ReduceKernels {
   void (*sum_rows)(const T* x, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept;
   // y[j] = sum_r x[r stride + j], j < n
   void (*sum_columns)(const T* x, std::int64_t stride, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept;
-  // y[r] = max_j x[r n + j]; index[r] is its first position. NaN is larger than all numbers. n >= 1.
+  // y[r] = max_j x[r n + j]. index[r] is the first position of the maximum. NaN is larger than all numbers. n >= 1.
   void (*max_rows)(const T* x, T* y, std::int64_t* index, std::int64_t rows, std::int64_t n) noexcept;
   // sum_i x[i]², in f64
   double (*sum_squares)(const T* x, std::int64_t n) noexcept;

@@ -1,4 +1,4 @@
-// Kernels of dense products C (m, n) = A (m, k) B (k, n). dense/gemm.cpp splits the matrices into the pieces that
+// Kernels of dense products C (m, n) = A (m, k) B (k, n). dense/gemm.cpp splits the matrices into the pieces that the
 // kernels process.
 #pragma once
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace weft::detail {
 
 constexpr std::int64_t largest_tile = 1024;  // maximum of mr × nr
 
-// A type, the tag, names a product:
+// A type serves as the tag of a product:
 //
 //   tag        A and B   C and epilogue  sums
 //   float      f32       f32             f32
@@ -32,7 +32,7 @@ struct GemmTypes<Bf16ToF32> {
   using In = bfloat16;
   using Out = float;
 };
-// The tag for the same A and B, but with C in f32 if T's C is bf16.
+// The tag for the same A and B, with C in f32 even if T's C is bf16.
 template <class T>
 using WithF32 = std::conditional_t<std::is_same_v<T, bfloat16>, Bf16ToF32, T>;
 template <class T>
@@ -41,13 +41,13 @@ template <class T>
 using GemmOut = typename GemmTypes<T>::Out;
 template <class T>
 using GemmSum = Computed<GemmIn<T>>;
-// Whether C itself accumulates the sums. Otherwise sums are rounded once into C, after all of k.
+// Whether C itself accumulates the sums. Otherwise each sum is rounded into C once, after all of k.
 template <class T>
 inline constexpr bool holds_sums = std::is_same_v<GemmOut<T>, GemmSum<T>>;
 
-// Kernels process k in units. A unit is one element of f32 or f64, or two adjacent elements of bf16, which fill the 32
-// bits of a sum's lane. The first of the two is the lower half; with an odd k, a 0 follows the last one. In panels the
-// elements of a unit are adjacent.
+// Kernels process k in units. A unit is one element of f32 or f64, or two adjacent elements of bf16. Two bf16 elements
+// fill the 32 bits of a sum's lane, with the first one in the lower half. If k is odd, a 0 follows the last element. In
+// panels the elements of a unit are adjacent.
 template <class In>
 inline constexpr std::int64_t unit = std::is_same_v<In, bfloat16> ? 2 : 1;
 // k, rounded up to whole units.
@@ -56,12 +56,12 @@ template <class In>
   return (k + unit<In> - 1) / unit<In> * unit<In>;
 }
 
-// C = residual + gate ⊙ act(C + bias), over a tile. Null pointers stand for omitted operands. Rows of gate, residual
-// and preactivation are contiguous. Element (i, j) of bias is bias[i * bias_row + j * bias_column].
+// The epilogue of a tile: C = residual + gate ⊙ act(C + bias). Null pointers stand for omitted operands. Rows of gate,
+// residual and preactivation are contiguous. Element (i, j) of bias is bias[i * bias_row + j * bias_column].
 template <class T>
 struct GemmEpilogue {
   const GemmSum<T>* bias = nullptr;
-  std::int64_t bias_row = 0, bias_column = 0;  // (0, 1): one for each column of C; (1, 0): one for each row
+  std::int64_t bias_row = 0, bias_column = 0;  // (0, 1): one bias per column of C; (1, 0): one per row
   Activation activation = Activation::none;
   const GemmOut<T>* gate = nullptr;
   std::int64_t gate_row = 0;
@@ -71,14 +71,14 @@ struct GemmEpilogue {
   std::int64_t preactivation_row = 0;
 };
 
-// Always inline, because kernels of every instruction set call it.
+// This function is always inline, because kernels of every instruction set call it.
 template <class T>
 [[gnu::always_inline]] inline bool has_epilogue(const GemmEpilogue<T>& e) {
   return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
 }
 
-// Data that a tile prefetches for later tiles: b + p · b_step for some units p < k; `a_lines` cache lines of each of mr
-// rows of A, starting at a; and the next tile's sums, if not null, with the row stride of this tile.
+// Data that a tile prefetches for later tiles: the addresses b + p · b_step for some units p < k, `a_lines` cache lines
+// of each of mr rows of A, starting at a, and the sums of the next tile, unless null, with the row stride of this tile.
 template <class T>
 struct GemmPrefetch {
   const GemmIn<T>* b;
@@ -91,7 +91,7 @@ struct GemmPrefetch {
 // The first `rows` × `columns` elements of a tile of C, whose rows are contiguous: C(i, j) = Σ_p A(i, p) B(p, j) over k
 // units. A has mr rows. Unit p of row i begins at a[i · a_row + p · a_column], and its elements are adjacent. B has nr
 // columns and is usually a packed panel. If the tile has all mr rows and nr columns, B may also be unpacked, with
-// contiguous rows of whole units, b_row apart; `packs` then receives the panel.
+// contiguous rows of whole units at a distance of b_row. In this case the panel is written to `packs`.
 template <class T>
 struct GemmTile {
   std::int64_t k;
@@ -100,13 +100,13 @@ struct GemmTile {
   const GemmIn<T>* b;
   std::int64_t b_row;
   GemmIn<T>* packs;  // receives the panel, or null
-  GemmSum<T>* sums;  // C, or the sums that are rounded to C
+  GemmSum<T>* sums;  // C itself, or the sums that are rounded to C
   std::int64_t sums_row, rows, columns;
   bool accumulate;  // adds to sums
   GemmOut<T>* c;    // output of the epilogue
   std::int64_t c_row;
   GemmPrefetch<T> prefetch;
-  const GemmEpilogue<T>* epilogue;  // of this tile, or null
+  const GemmEpilogue<T>* epilogue;  // the epilogue of this tile, or null
   bool add_to_c;                    // see GemmKernels::epilogue
 };
 
@@ -117,18 +117,18 @@ struct PanelLayout {
   std::int64_t block;       // rows of a block, in whole units; the last block may have fewer
 
   std::int64_t elements() const { return k * columns; }
-  // The offset of row p, the first row of a block, in the panel that begins with column j. Always inline, because
-  // kernels of every instruction set call it.
+  // Returns the offset of row p, the first row of a block, in the panel that begins with column j. This function is
+  // always inline, because kernels of every instruction set call it.
   [[gnu::always_inline]] std::int64_t at(std::int64_t p, std::int64_t j) const {
     return p * columns + j * (k - p < block ? k - p : block);
   }
 };
 
-// How tiles read an A with contiguous rows: in place, or packed like any other A. No value is 0, so a table entry that
-// was never set is noticed.
+// How tiles read an A with contiguous rows: in place, or packed like any other A. No value is 0, so that code can
+// detect a table entry that was never set.
 enum class RowsOfA : std::int64_t { in_place = 1, packed };
 
-// Strides are in elements. With `accumulate` kernels add to the sums instead of overwriting them.
+// Strides are in elements. With `accumulate`, kernels add to the sums instead of overwriting them.
 template <class T>
 struct GemmKernels {
   static constexpr std::string_view name = std::is_same_v<GemmIn<T>, bfloat16> ? "gemm_bf16" : "gemm";
@@ -146,23 +146,23 @@ struct GemmKernels {
                         Sum sign, In* out) noexcept;
   Pack pack_a, pack_b;
   void (*tile)(const GemmTile<T>& tile) noexcept;
-  // Computes C from its sums, which may be C itself. With `add` it starts from C + sums, for a C that doesn't hold its
-  // sums.
+  // Computes C from its sums. If C holds its sums, they are in C itself. Otherwise, `add` makes the epilogue start from
+  // C + sums.
   void (*epilogue)(const GemmEpilogue<T>& epilogue, std::int64_t m, std::int64_t n, const Sum* sums,
                    std::int64_t sums_row, Out* c, std::int64_t c_row, bool add) noexcept;
 
-  // For few rows, without packing. Rows of A and columns of B are contiguous along k:
+  // For products of few rows, without packing. Rows of A and columns of B are contiguous along k:
   // C(i, j) = Σ_p a[i · a_row + p] b[j · b_column + p].
   void (*dot)(std::int64_t m, std::int64_t n, std::int64_t k, const In* a, std::int64_t a_row, const In* b,
               std::int64_t b_column, Sum* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept;
-  // The same bits as dot, from a packed B: columns j … j+n, where j is the first column of a panel. Rows of C are
-  // contiguous, and c is its element (0, j).
+  // Computes the same bits as dot from a packed B, for columns j … j+n, where j is the first column of a panel. Rows of
+  // C are contiguous, and c is C's element (0, j).
   void (*dot_panels)(std::int64_t m, std::int64_t n, std::int64_t k, const In* a, std::int64_t a_row, const In* b,
                      const PanelLayout& layout, std::int64_t j, Sum* c, std::int64_t c_row, bool accumulate) noexcept;
-  // Rows of B and C are contiguous: C(i, j) = Σ_p a[i · a_row + p · a_column] b[p · b_row + j].
+  // For contiguous rows of B and C: C(i, j) = Σ_p a[i · a_row + p · a_column] b[p · b_row + j].
   void (*rows)(std::int64_t m, std::int64_t n, std::int64_t k, const In* a, std::int64_t a_row, std::int64_t a_column,
                const In* b, std::int64_t b_row, Sum* c, std::int64_t c_row, bool accumulate) noexcept;
-  // A batch of n dot products that are neighbors in memory: y[i] = Σ_p a[p · a_stride + i] b[p · b_stride + i].
+  // Computes n dot products whose elements are neighbors in memory: y[i] = Σ_p a[p · a_stride + i] b[p · b_stride + i].
   void (*batched_dot)(std::int64_t n, std::int64_t k, const In* a, std::int64_t a_stride, const In* b,
                       std::int64_t b_stride, Sum* y, bool accumulate) noexcept;
 };

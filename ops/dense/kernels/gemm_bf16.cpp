@@ -1,4 +1,5 @@
-// A separate unit, because instruction sets that add bf16 products don't have their own f32 and f64 kernels.
+// The bf16 kernels are a separate unit, because instruction sets that add bf16 products don't have f32 and f64 kernels
+// of their own.
 #include "dense/kernels/gemm_kernels.h"
 
 WEFT_KERNEL_TABLE(GemmKernels, weft::bfloat16)

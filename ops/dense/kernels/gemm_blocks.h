@@ -1,4 +1,4 @@
-// The numbers of rows and vectors that product kernels keep in registers and caches, by instruction set.
+// For each instruction set, the numbers of rows and vectors that product kernels keep in registers and caches.
 #pragma once
 #include "dense/kernels/gemm.h"
 #include "simd/simd.h"
@@ -8,24 +8,26 @@ namespace weft::detail::WEFT_ISA {
 
 using simd::Vec;
 
-// A tile is mr rows of nv vectors. The registers hold mr · nv sums, nv vectors of B, and one broadcast of A (or, where
-// products take lanes, the vectors of a panel's row of A). A panel of A (mr × kc) stays in L1, a block of B (kc × nc)
-// in L2.
+// A tile is mr rows of nv vectors. The registers hold mr · nv sums, nv vectors of B, and one broadcast of A. Where
+// products take lanes, they hold the vectors of a panel's row of A instead of the broadcast. A panel of A (mr × kc)
+// stays in L1, a block of B (kc × nc) in L2.
 struct Blocks {
   int mr, nv;    // Larger mr: more sums for each load of B, limited by the registers
   int unrolled;  // units per iteration of the micro-kernel's loop
   // Larger kc: C is stored and loaded less often. Smaller: more space in L1 for A's next panel and in L2 for B's.
   std::int64_t kc_f32, kc_f64, kc_bf16;
-  // A task's part of C. Larger: packed blocks are read less often. Smaller: the threads finish at the same time.
+  // The size of a task's part of C. Larger: packed blocks are read less often. Smaller: the threads finish at the same
+  // time.
   std::int64_t mc, nc;
   int dot_rows, dot_columns;  // `dot` keeps dot_rows × dot_columns sums in registers
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors sums
   int panel_sums;             // `dot_panels` keeps this many sums
-  // With rows of A read in place, each unit is broadcast by a load. On NEON these loads, one for three products, also
-  // use the ports of products. Packing needs few instructions for each element, compared to n / lanes products.
+  // If rows of A are read in place, a load broadcasts each unit. On NEON these loads, one for three products, also use
+  // the ports of products. Packing A takes few instructions per element, compared to the n / lanes products per
+  // element.
   RowsOfA rows_of_a = RowsOfA::in_place;
 };
-// bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'; few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
+// bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'. For few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'
 #if WEFT_HAS_AVX512
 inline constexpr Blocks blocks = {.mr = 12,
                                   .nv = 2,
@@ -85,7 +87,7 @@ inline constexpr Blocks blocks = {.mr = 4,
                                   .panel_sums = 8};
 #endif
 
-// The first n elements of p, or a whole vector if there are more.
+// Reads the first n elements of p, or a whole vector if there are more.
 template <class T>
 WEFT_INLINE inline Vec<T> read(const T* p, std::int64_t n) noexcept {
   return n < simd::lanes<T> ? simd::load_n(p, n) : simd::load(p);

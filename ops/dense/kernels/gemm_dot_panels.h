@@ -1,26 +1,28 @@
-// Products of few rows with a packed B, with the same bits as dot.
+// Products of few rows with a packed B. The results have the same bits as those of dot.
 #pragma once
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/gemm_units.h"
 
 namespace weft::detail::WEFT_ISA {
 
-// The number of steps, of `lanes` rows of a panel each, that several rows of A add at once. Larger: sums are loaded and
-// stored less often. Smaller: prefetching is less far ahead.
+// With several rows of A, the number of steps that are added before the sums are stored. A step is `lanes` rows of a
+// panel. Larger: sums are loaded and stored less often. Smaller: the prefetch distance is shorter.
 // bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 inline constexpr std::int64_t panel_steps = 48;
 
-// The prefetch distance in bytes for a single row. It reaches past the end of the panel; otherwise the panel's last
-// sums would delay the next panel's first loads. Larger: slower than memory itself, whose own prefetcher then sees no
-// stream. Smaller: it no longer reaches the next panel. bench: weft-decode-bench --model large --precision bf16
+// The prefetch distance in bytes for a single row of A. It reaches past the end of the panel, because otherwise the
+// panel's last sums would delay the next panel's first loads. Larger: the memory's own prefetcher no longer sees a
+// stream, so reading is slower. Smaller: the distance no longer reaches the next panel. bench: weft-decode-bench
+// --model large --precision bf16
 inline constexpr std::int64_t near_bytes = 2048;
 
-// R rows of A times one panel, in dot's order. Lane l of dot's sum for a column is the sum of the products of the units
-// p = l, l + lanes, …. Here a vector holds `lanes` columns, and sums_[i][v][l] are their lane l in row i.
+// R rows of A times one panel, in dot's order. In dot, lane l of the sum for a column is the sum of the products of the
+// units p = l, l + lanes, …. Here a vector holds `lanes` columns, and sums_[i][v][l] contains lane l of dot's sums for
+// these columns in row i.
 template <int R, class T>
 class PanelDots {
  public:
-  // Adds a single unit p of k. From a on, `count` elements of A exist.
+  // Adds a single unit p of k. `count` elements of A are left, starting at a.
   void add_unit(std::int64_t p, const T* a, std::int64_t a_row, std::int64_t count, const T* row) noexcept {
     repeat<R * V>([&](auto s) WEFT_INLINE {
       constexpr int i = s.value / V, v = s.value % V;
@@ -30,9 +32,10 @@ class PanelDots {
     });
   }
 
-  // Adds `steps` times `lanes` units, starting at a multiple of lanes: P of dot's lanes and W of the panel's vectors at
-  // a time. A single row takes all of them at once and so reads the panel from end to end, the fastest order for
-  // memory. With several rows, each pass prefetches as many steps of those that follow.
+  // Adds `steps` times `lanes` units, starting at a multiple of lanes. Each pass processes P of dot's lanes and W of
+  // the panel's vectors. With a single row, one pass processes all of them and so reads the panel from end to end,
+  // which is the fastest order for memory. With several rows, each pass prefetches the same number of the steps that
+  // follow.
   void add_units(std::int64_t steps, const T* a, std::int64_t a_row, const T* rows) noexcept {
     for (int v = 0; v < V; v += W)
       for (int first = 0; first < lanes; first += P) {
@@ -58,8 +61,8 @@ class PanelDots {
       }
   }
 
-  // Writes C's n columns in row i, each a sum of k units. Adds dot's lanes in the order of simd::sum, halves to halves,
-  // but for all columns of a vector at once. dot adds 0 for the lanes beyond k.
+  // Writes n columns of row i of C, each a sum of k units. Adds dot's lanes in the order of simd::sum, halves to
+  // halves, but for all columns of a vector at the same time. For lanes beyond k, dot adds 0.
   void finish_row(int i, std::int64_t k, std::int64_t n, Computed<T>* c, bool accumulate) const noexcept {
     for (std::int64_t j = 0; j < n; j += lanes) {
       Vec<T> sums[lanes];
@@ -74,7 +77,7 @@ class PanelDots {
   }
 
  private:
-  // Elements of a unit's row.
+  // `width` is the number of elements in a row of the panel.
   static constexpr std::int64_t lanes = simd::lanes<T>, width = unit<T> * blocks.nv * lanes;
   static constexpr int V = blocks.nv, L = static_cast<int>(lanes), most = blocks.panel_sums / R;
   static constexpr int P = R == 1 ? L : most < 1 ? 1 : most < L ? most : L, W = R == 1 ? V : 1;

@@ -1,10 +1,10 @@
-// Products of few rows without panels: sums along k (dot), or along the rows of B (rows, batched_dot).
+// Products of few rows without panels, with sums along k (dot) or along the rows of B (rows, batched_dot).
 #pragma once
 #include "dense/kernels/gemm_units.h"
 
 namespace weft::detail::WEFT_ISA {
 
-// R × C dot products at once. Prefetches columns prefetch_begin … prefetch_end of b.
+// Computes R × C dot products together. Prefetches columns prefetch_begin … prefetch_end of b.
 template <int R, int C, class T>
 void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, Computed<T>* c,
                std::int64_t c_row, std::int64_t c_column, bool accumulate, int prefetch_begin,
@@ -32,7 +32,7 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   });
 }
 
-// Computes C columns for all rows; the columns stay in cache. Every pass prefetches a part of the next columns, which
+// Computes C columns for all rows. The columns stay in cache. Every pass prefetches a part of the next columns, which
 // are too short for the hardware to recognize a stream.
 template <int C, class T>
 void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column,
@@ -63,8 +63,8 @@ void dot_by_columns(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, 
     dot_columns<1>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
 }
 
-// With at least dot_rows rows it uses dot_columns columns at once. With fewer rows it uses four columns, because enough
-// sums are needed to hide the latency of a multiply-add.
+// With at least dot_rows rows, computes dot_columns columns at a time. With fewer rows, computes four columns at a
+// time, because enough sums are needed to hide the latency of a multiply-add.
 template <class T>
 void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
          std::int64_t b_column, Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
@@ -75,13 +75,14 @@ void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_
   else by(Index<blocks.dot_columns>{});
 }
 
-// The number of steps of k that up to rows_in_steps rows take for all columns before the next steps. The rows of B of
-// these steps lie in pages that the TLB holds. Larger rows_steps: more pages than the TLB holds. Smaller: C is stored
-// and loaded more often. Larger rows_in_steps: storing and loading C costs more than the TLB saves.
+// Up to rows_in_steps rows of C process all columns for rows_steps steps of k before they continue with the next steps.
+// The rows of B of these steps lie in pages that the TLB holds. Larger rows_steps: the steps need more pages than the
+// TLB holds. Smaller: C is stored and loaded more often. Larger rows_in_steps: storing and loading C costs more time
+// than the TLB saves.
 // bench: weft-bench --benchmark_filter='gemm-nn/[0-9]x2048x512'
 constexpr std::int64_t rows_steps = 32, rows_in_steps = 7;
 
-// R rows of V vectors of C. With a single vector (V = 1) only its first `cut` elements.
+// Computes R rows of V vectors of C. A single vector (V = 1) has only `cut` elements.
 template <int R, int V, class T>
 void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row,
                 Computed<T>* c, std::int64_t c_row, bool accumulate, std::int64_t cut) noexcept {
@@ -106,8 +107,8 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
                     WEFT_INLINE { write(c + s.value / V * c_row + s.value % V * lanes, sums[s.value], width); });
 }
 
-// R rows of all columns, over a few steps of k. It processes some vectors at a time, fewer with more rows, so that the
-// sums stay in registers.
+// Computes R rows of all columns, over a few steps of k. It processes several vectors at a time. With more rows, it
+// processes fewer vectors, so that the sums stay in registers.
 template <int R, class T>
 void rows_of_steps(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
                    std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate) noexcept {
@@ -143,7 +144,7 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64
   } while (p < k);
 }
 
-// V vectors of y. With a single vector (V = 1) only its first `cut` elements.
+// Computes V vectors of y. A single vector (V = 1) has only `cut` elements.
 template <int V, class T>
 void batched_dot_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
                        Computed<T>* y, bool accumulate, std::int64_t cut) noexcept {

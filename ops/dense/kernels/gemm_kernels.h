@@ -14,19 +14,19 @@ namespace weft::detail::WEFT_ISA {
 namespace {
 
 constexpr std::int64_t line = 64;  // bytes of a cache line
-// The distance, in steps of k, at which a tile prefetches B. Larger: too early, so that L1 can't keep all of it.
-// Smaller: too late for the latency of L2.
+// The distance, in steps of k, at which a tile prefetches B. Larger: B is prefetched so early that L1 can't keep all of
+// it. Smaller: B is prefetched too late for the latency of L2.
 // bench: weft-bench --benchmark_filter=gemm-nn
 constexpr std::int64_t prefetch_steps = 24;
 
-// Prefetches `bytes` of p.
+// Prefetches `bytes` bytes, starting at p.
 template <std::int64_t bytes, class T>
 WEFT_INLINE inline void prefetch(const T* p) noexcept {
   constexpr int lines = static_cast<int>((bytes + line - 1) / line);
   repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(p + i.value * line / std::int64_t{sizeof(T)}); });
 }
 
-// Computes C from only its sums.
+// Computes C from its sums alone.
 template <class T>
 void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row, GemmOut<T>* c,
                 std::int64_t c_row) noexcept {
@@ -35,7 +35,7 @@ void round_sums(std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int
       write(c + i * c_row + j, read(sums + i * sums_row + j, n - j), n - j);
 }
 
-// Processes a column of vectors. With an activation, some rows at a time.
+// Processes one column of vectors after the other. With an activation, it processes some rows at a time.
 template <class T>
 void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const GemmSum<T>* sums, std::int64_t sums_row,
               GemmOut<T>* c, std::int64_t c_row, bool add) noexcept {
@@ -71,8 +71,9 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const Ge
   }
 }
 
-// Prefetches a row of the next tile's sums, of the operands that this tile's epilogue reads and writes, and some of the
-// next A. Inline, because g++ considers a function that only prefetches to have no effect, and removes the call.
+// Prefetches a row of the next tile's sums and of the operands that this tile's epilogue reads and writes, and some of
+// the next A. This function is always inline, because g++ considers a function that only prefetches to have no effect
+// and removes the call.
 template <class T>
 WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
   constexpr std::int64_t row = blocks.nv * simd::lanes<GemmSum<T>>, row_bytes = row * std::int64_t{sizeof(GemmOut<T>)};
@@ -88,8 +89,8 @@ WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexc
   if (e.residual) prefetch<row_bytes>(e.residual + i * e.residual_row);
 }
 
-// The tile's previous sums, or zeros. Every product is added to a single accumulator, in the order of k, so that no bit
-// depends on how k is split into blocks.
+// Loads the tile's previous sums, or zeros. Every product is added to a single accumulator, in the order of k, so that
+// no bit depends on how k is split into blocks.
 template <class T, int R, int V>
 WEFT_INLINE inline void load_sums(const GemmTile<T>& t, Vec<GemmSum<T>>* sums) noexcept {
   using Sum = GemmSum<T>;
@@ -126,8 +127,8 @@ WEFT_INLINE inline void store_sums(const GemmTile<T>& t, const Vec<GemmSum<T>>* 
   }
 }
 
-// The elements number `Part` of a unit of each of R rows of A, for products with vectors of B. Where products take
-// lanes of a vector (NEON), a panel's row is loaded only once.
+// Element number `Part` of a unit of each of R rows of A, for products with vectors of B. Where products take lanes of
+// a vector (NEON), a panel's row is loaded only once.
 template <class T, int R, int Part>
 struct RowsAt {
 #if WEFT_HAS_LANE_PRODUCTS
@@ -138,7 +139,7 @@ struct RowsAt {
     repeat<vectors>(
         [&](auto v) WEFT_INLINE { loaded[v.value] = element<Part, T>(load_units(panel + unit<T> * v.value * lanes)); });
   }
-  // sums + row I, whose unit is at p, times each of V columns.
+  // Returns sums + the unit at p of row I, times each of V columns.
   template <int I, int V>
   WEFT_INLINE void add_products(const T*, const Vec<T>* columns, Vec<T>* sums) const noexcept {
     repeat<V>([&](auto v) WEFT_INLINE {
@@ -156,9 +157,9 @@ struct RowsAt {
 #endif
 };
 
-// The micro-kernel: R rows and V vectors of a tile. It packs B on its way (Packs) or reads a packed one. A is a panel
-// of interleaved rows (Interleaved) or has contiguous rows. A separate function, so that all registers are available
-// for the sums:
+// The micro-kernel: R rows and V vectors of a tile. It packs B while it multiplies (Packs) or reads a packed B. A is a
+// panel of interleaved rows (Interleaved) or has contiguous rows. This function is never inline, so that all registers
+// are available for the sums:
 //
 //   prefetch the next tile's sums and A, and the operands of the epilogue
 //   sums = the previous sums, or 0
@@ -182,7 +183,7 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
   Vec<In> sums[R * V];
   load_sums<T, R, V>(t, sums);
   // The rows of a panel share one pointer. Separate rows have a pointer each if there are enough registers. Otherwise
-  // four rows share one: the address of a row is the pointer plus -1, 0, 1 or 2 times the stride.
+  // four rows share one pointer. The address of a row is then the pointer plus -1, 0, 1 or 2 times the stride.
   constexpr int shared = Interleaved ? R : R > 8 ? 4 : 1, second = !Interleaved && shared == 4 ? 1 : 0;
   constexpr int pointers = (R + shared - 1) / shared;
   const In* a[pointers];
@@ -192,7 +193,7 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
   const std::int64_t next_step = unrolled * t.prefetch.b_step;
   In* packs = t.packs;
   // Adds the products of a unit and one row of B's panel. Without pair products, bf16 pairs take two parts: first the
-  // products of the lower elements, then those of the upper elements. All of them at once would not fit into the
+  // products of the lower elements, then those of the upper elements. The elements of both parts would not fit into the
   // registers.
   constexpr int parts = products_of_unit<In>;
   const auto add_products = [&](auto index) WEFT_INLINE {
@@ -219,8 +220,9 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
       const In* at = a[i.value / shared] + (i.value % shared - second) * a_row + s * a_step;
       rows_at.template add_products<i.value, V>(at, columns, sums + i.value * V);
     });
-    // Ends the products at this point. Mixed with the following products, their operands would not fit into the
-    // registers. Without fused multiply-adds, the compiler mixes products even when it can't mix their operands.
+    // Makes the compiler complete the products at this point. If it mixed them with the following products, their
+    // operands would not fit into the registers. Without fused multiply-adds, the compiler mixes products even when it
+    // can't mix their operands.
 #if WEFT_HAS_FMA
     simd::keep_in_register(b);
     repeat<pointers>([&](auto q) WEFT_INLINE { simd::keep_in_register(a[q.value]); });
@@ -253,7 +255,7 @@ void rows_of_tile(const GemmTile<T>& t) noexcept {
   else part_of_tile<T, R, blocks.nv, true>(t);
 }
 
-// Reads the rows of A in place.
+// Computes a tile with the rows of A read in place.
 template <class T>
 void tile_of_rows([[maybe_unused]] const GemmTile<T>& t) noexcept {
   if constexpr (blocks.rows_of_a == RowsOfA::in_place) {
@@ -272,7 +274,7 @@ void tile(const GemmTile<T>& t) noexcept {
   else if (t.rows <= third) rows_of_tile<T, third>(t);
   else if (t.rows <= 2 * third) rows_of_tile<T, 2 * third>(t);
   else rows_of_tile<T, blocks.mr>(t);
-  // while the sums are in cache
+  // the epilogue runs while the sums are in cache
   if (t.epilogue) epilogue(*t.epilogue, t.rows, t.columns, t.sums, t.sums_row, t.c, t.c_row, t.add_to_c);
 }
 

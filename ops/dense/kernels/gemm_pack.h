@@ -1,11 +1,12 @@
-// Packs A and B in the order in which tiles read them: panels, one after the other.
+// Packs A and B into panels, one after the other, in the order in which tiles read them.
 #pragma once
 #include "dense/kernels/gemm_units.h"
 
 namespace weft::detail::WEFT_ISA {
 
-// A panel's row of W units is written by adjacent vectors. If they don't fit exactly, the last one overlaps its
-// neighbor. A single vector that is wider than W reaches into the following row, which is written next.
+// A panel's row of W units is written by adjacent vectors. If W is not a multiple of the vector's length, the last
+// vector overlaps its neighbor. A single vector that is wider than W reaches into the following row, which is written
+// next.
 template <class T, int W>
 struct PanelRow {
   static constexpr std::int64_t lanes = simd::lanes<T>, vectors = (W + lanes - 1) / lanes;
@@ -14,14 +15,14 @@ struct PanelRow {
   static constexpr std::int64_t first(std::int64_t vector) {
     return vector * lanes + width > W ? W - width : vector * lanes;
   }
-  // `last`: no row of this panel follows.
+  // If `last` is true, no row of this panel follows.
   WEFT_INLINE static void write(T* row, std::int64_t vector, Vec<T> v, bool last) noexcept {
     if (width < lanes && last) write_units(row + unit<T> * first(vector), v, width);
     else store_units(row + unit<T> * first(vector), v);
   }
 };
 
-// Packs the first n <= W rows of a panel whose columns are contiguous; the others are 0.
+// Packs the first n <= W rows of a panel whose columns are contiguous. The other rows are 0.
 template <class T, int W>
 void pack_columns(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_k, Computed<T> sign,
                   T* out) noexcept {
@@ -35,7 +36,7 @@ void pack_columns(std::int64_t n, std::int64_t k, const T* x, std::int64_t strid
     });
 }
 
-// The same for a panel whose rows are contiguous, by squares of lanes × lanes.
+// Does the same for a panel whose rows are contiguous, in squares of lanes × lanes.
 template <class T, int W>
 void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, Computed<T> sign, T* out) noexcept {
   using Row = PanelRow<T, W>;
@@ -61,7 +62,7 @@ void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n
       copy_unit(x + i * stride_n + p, 1, i < n ? k - p : 0, sign, out + p * W + unit<T> * i);
 }
 
-// Panels whose columns are contiguous are packed side by side, a few rows at a time. Each row is one stream of memory.
+// Packs panels whose columns are contiguous side by side, a few rows at a time. Each row is one stream of memory.
 template <class T, int W>
 void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k, Computed<T> sign,
           T* out) noexcept {
@@ -69,7 +70,8 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
     for (std::int64_t i = 0; i < n; i += W) pack_panel(n - i < W ? n - i : W, x + i * stride_n, out + i * padded<T>(k));
   };
   if (stride_n == 1) {
-    // Rows, each a stream of x. Larger: more streams than the hardware follows. Smaller: short runs in each panel.
+    // The number of rows, each a stream of x, that are packed together. Larger: more streams than the hardware follows.
+    // Smaller: short runs in each panel.
     // bench: weft-bench --benchmark_filter=gemm-nn
     constexpr std::int64_t chunk = 16;
     for (std::int64_t p = 0; p < k; p += chunk)

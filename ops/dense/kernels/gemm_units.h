@@ -1,5 +1,5 @@
-// Units of k (kernels/gemm.h): vectors of units and their products. A vector of bf16 pairs is moved as floats, but
-// never computed as floats.
+// Units of k (kernels/gemm.h): vectors of units and their products. A vector of bf16 pairs is moved as floats, but the
+// floats are never used in arithmetic.
 #pragma once
 #include <type_traits>
 
@@ -19,7 +19,7 @@ WEFT_INLINE inline Vec<float> of_bits(simd::Words x) noexcept {
   return Vec<float>(reinterpret_cast<Vec<float>::register_type>(x));
 }
 
-// A vector of adjacent units, starting at p.
+// Loads a vector of adjacent units, starting at p.
 template <class T>
 WEFT_INLINE inline Vec<T> load_units(const T* p) noexcept {
   if constexpr (is_pairs<T>) {
@@ -41,7 +41,7 @@ WEFT_INLINE inline void store_units(T* p, Vec<T> v) noexcept {
   }
 }
 
-// Writes the first n units of v, or all if v has no more.
+// Writes the first n units of v, or all units of v if it has no more than n.
 template <class T>
 WEFT_INLINE inline void write_units(T* p, Vec<T> v, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
@@ -58,7 +58,7 @@ WEFT_INLINE inline void write_units(T* p, Vec<T> v, std::int64_t n) noexcept {
   }
 }
 
-// Units of the first n elements of p, padded with zeros; or a whole vector if there are more.
+// Reads the units of the first n elements of p, padded with zeros, or a whole vector if there are more.
 template <class T>
 WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
@@ -75,7 +75,7 @@ WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
   }
 }
 
-// The bits of the first n elements of p, or of a whole vector if there are more, each in a 32-bit word.
+// Reads the first n elements of p, or a whole vector if there are more. The bits of each element are in a 32-bit word.
 WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noexcept {
 #if WEFT_HAS_MASKS
   if (n < simd::lanes<bfloat16>) {
@@ -86,7 +86,7 @@ WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noe
   return bits_of(read(p, n)) >> 16;
 }
 
-// The units of n columns in contiguous rows, starting at row p, of which `count` rows exist.
+// Reads the units of n columns in contiguous rows, starting at row p. Only `count` rows exist.
 template <class T>
 WEFT_INLINE inline Vec<T> read_rows(const T* p, std::int64_t row, std::int64_t count, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
@@ -97,7 +97,7 @@ WEFT_INLINE inline Vec<T> read_rows(const T* p, std::int64_t row, std::int64_t c
   }
 }
 
-// The unit at p in all lanes.
+// Returns the unit at p in all lanes.
 template <class T>
 WEFT_INLINE inline Vec<T> broadcast_unit(const T* p) noexcept {
   Computed<T> x;
@@ -105,14 +105,14 @@ WEFT_INLINE inline Vec<T> broadcast_unit(const T* p) noexcept {
   return Vec<T>(x);
 }
 
-// The same for a unit of which only one element exists.
+// Does the same for a unit of which only one element exists.
 template <class T>
 WEFT_INLINE inline Vec<T> broadcast_last(const T* p) noexcept {
   if constexpr (is_pairs<T>) return of_bits(simd::Words{} + p->bits);
   else return broadcast_unit(p);
 }
 
-// Copies one unit times sign, ±1. Its `count` existing elements are `step` apart.
+// Copies one unit times sign, which is ±1. The unit has `count` existing elements at distances of `step`.
 template <class T>
 WEFT_INLINE inline void copy_unit(const T* p, std::int64_t step, std::int64_t count, Computed<T> sign,
                                   T* out) noexcept {
@@ -139,12 +139,13 @@ struct Sign<bfloat16> {
   Vec<float> operator*(Vec<float> x) const noexcept { return of_bits(bits_of(x) ^ flip); }
 };
 
-// The number of products for a unit: one for each element, unless the instruction set multiplies pairs.
+// The number of products for a unit: one for each element, or one for each pair if the instruction set multiplies
+// pairs.
 template <class T>
 inline constexpr int products_of_unit = WEFT_HAS_PAIR_PRODUCTS ? 1 : static_cast<int>(unit<T>);
 
-// The elements number `Part` of units, in the format that multiply_add_elements takes. They are widened in place,
-// because bf16 is the upper half of an f32.
+// Returns element number `Part` of each unit, in the format that multiply_add_elements takes. The elements are widened
+// in place, because a bf16 is the upper half of an f32.
 template <int Part, class T>
 WEFT_INLINE inline Vec<T> element(Vec<T> x) noexcept {
   if constexpr (products_of_unit<T> == 1) return x;
@@ -168,7 +169,7 @@ WEFT_INLINE inline Vec<T> multiply_add_elements(Vec<T> x, Vec<T> y, Vec<T> sum) 
 }
 
 #if WEFT_HAS_LANE_PRODUCTS
-// The same with lane I of x.
+// Does the same as multiply_add_elements with lane I of x.
 template <class T, int I>
 WEFT_INLINE inline Vec<T> multiply_add_lane(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
 #if WEFT_HAS_PAIR_PRODUCTS
@@ -178,7 +179,7 @@ WEFT_INLINE inline Vec<T> multiply_add_lane(Vec<T> x, Vec<T> y, Vec<T> sum) noex
 }
 #endif
 
-// sum + x y. For a pair: sum + x₀ y₀ + x₁ y₁, in this order.
+// Returns sum + x y. For a pair: sum + x₀ y₀ + x₁ y₁, in this order.
 template <class T>
 WEFT_INLINE inline Vec<T> multiply_add(Vec<T> x, Vec<T> y, Vec<T> sum) noexcept {
   repeat<products_of_unit<T>>([&](auto part) WEFT_INLINE {

@@ -17,7 +17,7 @@ using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
-// With byte products (vpdpbusd, sdot) a unit is four bytes. sdot takes x's unit from a lane of a vector.
+// With byte products (vpdpbusd, sdot), a unit is four bytes. sdot takes x's unit from a lane of a vector.
 #if WEFT_HAS_BYTE_PRODUCTS && WEFT_HAS_LANE_PRODUCTS
 #define WEFT_TAKES_LANES 1
 #else
@@ -28,13 +28,13 @@ constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
 constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
 // The registers hold mr · nv sums, nv vectors of W, and one vector of x (or mr vectors from which lanes are taken).
-// With a widened panel they hold wide_mr · nv sums, two units of nv vectors of W, two of x, and two vectors for sums of
-// both.
+// With a widened panel they hold wide_mr · nv sums, two units of nv vectors of W, two vectors of x, and two vectors for
+// the sums of both.
 constexpr int mr = WEFT_HAS_AVX512 ? 12 : WEFT_TAKES_LANES ? 8 : 6, wide_mr = WEFT_HAS_AVX512 ? 12 : 4;
 static_assert(mr % 2 == 0 && wide_mr % 2 == 0, "whole rows of x");
 static_assert(mr * nr <= largest_tile);
-// vpdpbusd multiplies unsigned bytes with signed bytes: panels hold w + 128, and 128 Σ x is subtracted. For sdot both
-// are signed.
+// vpdpbusd multiplies unsigned bytes by signed bytes, so panels hold w + 128, and 128 Σ x is subtracted. For sdot both
+// bytes are signed.
 constexpr int offset = bytes && !WEFT_TAKES_LANES ? 128 : 0;
 
 template <class V>
@@ -80,7 +80,7 @@ WEFT_INLINE inline Vec<float> floats(Ints x) noexcept {
   return Vec<float>(static_cast<Vec<float>::register_type>(__builtin_convertvector(x, Floats)));
 }
 
-// The place of column i's element p of k in a panel.
+// Returns the place of column i's element p of k in a panel.
 WEFT_INLINE inline std::int64_t place(std::int64_t p, std::int64_t i) noexcept {
   return (p / unit * nr + i) * unit + p % unit;
 }
@@ -102,7 +102,7 @@ void dequantize(std::int64_t k, const std::int8_t* panel, std::int64_t i, float 
     y[p] = scale * static_cast<float>(static_cast<std::int8_t>(panel[place(p, i)] - offset));
 }
 
-// The bits of |x|, as integers, have the same order as |x|. Those of infinity and NaN are the largest.
+// As integers, the bits of |x| have the same order as |x|. The bits of infinity and NaN are the largest.
 template <class T>
 float magnitude(std::int64_t n, const T* x) noexcept {
   const auto bits = [](Vec<float> v) WEFT_INLINE {
@@ -123,7 +123,7 @@ float magnitude(std::int64_t n, const T* x) noexcept {
   return result;
 }
 
-// x · first · second, rounded.
+// Returns x · first · second, rounded.
 WEFT_INLINE inline Ints rounded(Vec<float> x, float first, float second) noexcept {
   return nearest(static_cast<Vec<float>::register_type>(x * Vec<float>(first) * Vec<float>(second)));
 }
@@ -137,9 +137,9 @@ void quantize(std::int64_t n, const T* x, float first, float second, std::int8_t
   }
 }
 
-// sum + the products of the units x and w; modulo 2^32.
+// Returns sum + the products of the units x and w, modulo 2^32.
 #if WEFT_TAKES_LANES
-template <int I>  // x's lane
+template <int I>  // the lane of x
 WEFT_INLINE inline Words multiply_add_lane(Ints w, Ints x, Words sum) noexcept {
   return reinterpret_cast<Words>(vdotq_laneq_s32(reinterpret_cast<int32x4_t>(sum), reinterpret_cast<int8x16_t>(w),
                                                  reinterpret_cast<int8x16_t>(x), I));
@@ -161,7 +161,7 @@ WEFT_INLINE inline Words multiply_add(Ints w, Ints x, Words sum) noexcept {
 }
 #endif
 
-// The excess of a row of digits, which has an even number of units.
+// Returns the excess of a row of digits, which has an even number of units.
 std::int32_t excess([[maybe_unused]] std::int64_t units, [[maybe_unused]] const std::int32_t* row) noexcept {
 #if WEFT_TAKES_LANES
   return 0;
@@ -204,7 +204,7 @@ void write_digits(std::int64_t n, const T* x, float first, float second, int dig
   else write_rows<2>(n, x, first, second, out, row, excesses);
 }
 
-// Writes y from the sums of all its rows of digits.
+// Writes y from the sums of its rows of digits.
 void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept {
   for (int i = 0; i < t.rows; ++i) {
     const Vec<float> row_scale(t.row_scales[i]);
@@ -221,7 +221,7 @@ void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept
   }
 }
 
-// A unit of each of `lanes` columns, in the format that products take.
+// Loads a unit of each of `lanes` columns, in the format that products take.
 WEFT_INLINE inline Ints load_columns(const std::int8_t* p) noexcept {
   if constexpr (bytes) return load_bits<Ints>(p);
 #if WEFT_HAS_AVX512
@@ -254,8 +254,8 @@ void widen(std::int64_t k, const std::int8_t* panel, std::int32_t* wide) noexcep
 }
 #endif
 
-// R rows of digits times a panel, unwidened or widened (Wide). A separate function, so that all registers are available
-// for the sums:
+// Multiplies R rows of digits by a panel, which is widened if Wide is true. This function is never inline, so that all
+// registers are available for the sums:
 //
 //   sums = 0, or the widened panel's initial sums
 //   for each group of 4 units:
@@ -274,18 +274,18 @@ template <int R, bool Wide>
   Words sums[R * nv];
   repeat<R * nv>([&](auto s)
                      WEFT_INLINE { sums[s.value] = Wide ? load_bits<Words>(t.wide + s.value % nv * lanes) : Words{}; });
-  // Each row has a pointer if there are enough registers. Otherwise four rows share one: the address of a row is the
-  // pointer plus -1, 0, 1 or 2 times the stride.
+  // Each row has a pointer if there are enough registers. Otherwise four rows share one pointer. The address of a row
+  // is then the pointer plus -1, 0, 1 or 2 times the stride.
   constexpr int shared = R <= 8 ? 1 : 4, second = shared == 4 ? 1 : 0, pointers = (R + shared - 1) / shared;
   const std::int32_t* a[pointers];
   repeat<pointers>([&](auto q) WEFT_INLINE { a[q.value] = t.a + (shared * q.value + second) * t.a_row; });
   const std::int64_t a_row = t.a_row, group = unrolled * t.next_step;
   const auto* b = Wide ? reinterpret_cast<const std::int8_t*>(t.wide + nr) : t.panel;
   const std::int8_t* next = t.next;
-  // The products of one unit, or of a pair of units if the panel is widened.
+  // The number of units whose products are added together: one unit, or a pair of units if the panel is widened.
   constexpr int units = Wide ? 2 : 1;
 #if WEFT_TAKES_LANES
-  Ints rows[R];  // units of x's rows; those past a row's end are its padding
+  Ints rows[R];  // units of x's rows; units past the end of a row are padding
 #endif
   const auto add_products = [&](auto step) WEFT_INLINE {
     Ints columns[units * nv];
@@ -314,8 +314,8 @@ template <int R, bool Wide>
 #endif
     });
 #if !WEFT_TAKES_LANES
-    // Without this the compiler adds the products of several units before it adds them to the sums, which needs more
-    // registers than there are. sdot includes the addition.
+    // Without this line, the compiler adds the products of several units before it adds them to the sums, which needs
+    // more registers than there are. sdot includes the addition.
     repeat<R * nv>([&](auto s) WEFT_INLINE { simd::keep_in_register(sums[s.value]); });
 #endif
   };

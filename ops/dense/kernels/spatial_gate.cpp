@@ -7,10 +7,10 @@ namespace {
 
 using simd::Vec;
 
-// The number of columns whose sums stay in L1 while x is read row by row. Each row loads and stores a column's sum,
-// which is still faster than several rows at once. Larger: the sums leave L1. Smaller: reading whole rows is one
-// stream, the fastest order for memory; split into parts (2048 of 2304 columns and then the rest), each part runs at a
-// third of the speed. bench: weft-decode-bench --model large
+// The number of columns whose sums stay in L1 while x is read row by row. Each row loads and stores a column's sum.
+// This is faster than processing several rows at a time. Larger: the sums leave L1. Smaller: whole rows are no longer
+// read as one stream, which is the fastest order for memory. If 2304 columns are split into 2048 columns and the rest,
+// each part runs at a third of the speed. bench: weft-decode-bench --model large
 constexpr std::int64_t columns_at_once = 4096;
 
 template <class T>

@@ -1,5 +1,5 @@
-// The spatial gate of one token: the product of a row and a matrix that is read once, row by row, fused with bias and
-// gate.
+// The spatial gate of one token: the product of a row and a matrix, fused with bias and gate. The matrix is read once,
+// row by row.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace weft::detail {
 template <class T>
 struct SpatialGateKernels {
   static constexpr std::string_view name = "spatial_gate";
-  // y[j] = gate[j] (Σ_(p < k) weight[p] x[p · x_row + j] + bias), j < n. The sum is in the order of p.
+  // y[j] = gate[j] (Σ_(p < k) weight[p] x[p · x_row + j] + bias), j < n. The terms are added in the order of p.
   void (*last)(std::int64_t n, std::int64_t k, const Computed<T>* weight, Computed<T> bias, const T* x,
                std::int64_t x_row, const T* gate, T* y) noexcept;
 };

@@ -1,7 +1,7 @@
 // Activations of a vector: Functor<A>::value(x) and Functor<A>::derivative(x), both for the input x. Elementwise
-// kernels and epilogues get them as a template argument:
+// kernels and epilogues receive a functor as an argument:
 //   with_activation(activation, [&](auto f) { y = f.value(x); });
-// -inf gives NaN if the formula has a product -inf · 0 (gelu, gelu_tanh, silu), like in PyTorch.
+// An input of -inf gives NaN if the formula has a product -inf · 0 (gelu, gelu_tanh, silu), as in PyTorch.
 #pragma once
 #include "simd/math.h"
 #include "simd/simd.h"
@@ -26,7 +26,7 @@ struct Functor<Activation::none> {
 
 template <>
 struct Functor<Activation::relu> {
-  // NaN stays NaN, because comparisons with it are false.
+  // NaN stays NaN, because comparisons with NaN are false.
   template <class V>
   static V value(V x) noexcept {
     return xsimd::select(x <= V(0), V(0), x);
@@ -71,10 +71,10 @@ struct Functor<Activation::gelu_tanh> {
   }
   template <class V>
   static V derivative(V x) noexcept {
-    const V x2 = xsimd::min(x * x, V(1e30));  // stays finite; s(1-s) is 0 long before
+    const V x2 = xsimd::min(x * x, V(1e30));  // so that x2 stays finite; s(1-s) is 0 for much smaller x
     const V s = gate(x, x2);
     const V slope = simd::fma(V(6 * 0.79788456080286535588 * 0.044715), x2, V(2 * 0.79788456080286535588));
-    // Multiplies by the small factor first: x · slope may overflow where s(1-s) is 0.
+    // Multiplies by the small factor first, because x · slope may overflow where s(1-s) is 0.
     return simd::fma(x * (s * (V(1) - s)), slope, s);
   }
 
@@ -113,7 +113,7 @@ struct Functor<Activation::silu> {
   }
 };
 
-// elu uses exp(x) - 1; the variants with added 1 and 2 use exp(x) and exp(x) + 1. All three have the same derivative.
+// elu uses exp(x) - 1. Its variants with added 1 and 2 use exp(x) and exp(x) + 1. All three have the same derivative.
 template <>
 struct Functor<Activation::elu> {
   template <class V>
@@ -167,8 +167,8 @@ struct Functor<Activation::exp> {
   }
 };
 
-// Calls f(Functor<activation>{}), where f returns nothing. The comparisons are made one after the other, once for a
-// tile or an array.
+// Calls f(Functor<activation>{}). f returns nothing. The function compares `activation` with one value after the other,
+// once for each tile or array.
 template <int number = 1, class F>
 WEFT_INLINE inline void with_activation(Activation activation, F&& f) noexcept {
   if constexpr (number == activation_count) {

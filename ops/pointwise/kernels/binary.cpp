@@ -6,8 +6,8 @@
 namespace weft::detail::WEFT_ISA {
 namespace {
 
-// NaN is not equal to itself. Where b is NaN, the comparison of a and b is false. xsimd's != is false for NaN with
-// AVX-512.
+// NaN is not equal to itself. If b is NaN, the comparison of a and b is false. xsimd's != can't be used, because it is
+// false for NaN with AVX-512.
 struct Maximum {
   template <class V>
   V operator()(V a, V b) const noexcept {

@@ -9,7 +9,7 @@ namespace {
 using simd::lanes;
 using simd::Vec;
 
-// Bytes and integers of a vector's size, one for each lane.
+// A vector of bytes and a vector of integers, each with one element for every lane of a vector of T.
 template <class T>
 struct MaskOf {
   using Bytes [[gnu::vector_size(lanes<T>)]] = signed char;

@@ -10,7 +10,7 @@ namespace {
 using Words = math::Bits<simd::Vec<double>>;
 constexpr std::int64_t counters = simd::lanes<double>;
 
-// The products of the lower 32 bits. Uses intrinsics, because compilers would multiply all 64 bits.
+// Multiplies the lower 32 bits of each lane. This uses intrinsics, because compilers would multiply all 64 bits.
 inline Words mul_low(Words a, Words b) noexcept {
 #if WEFT_HAS_AVX512
   return reinterpret_cast<Words>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
@@ -28,7 +28,7 @@ struct Block {
   std::uint64_t first[counters], second[counters];
 };
 
-// Philox4x32-10 of the counters first, first + 1, …, like weft::philox. Only the lower halves of c0 … c3 are used.
+// Philox4x32-10 of the counters first, first + 1, …, as in weft::philox. Only the lower halves of c0 … c3 are used.
 inline void philox(std::uint64_t first, std::uint64_t stream, std::uint64_t seed, Block& block) noexcept {
   std::uint64_t each[counters];
   for (std::int64_t l = 0; l < counters; ++l) each[l] = first + static_cast<std::uint64_t>(l);

@@ -16,7 +16,7 @@ void forward_vectors(Activation f, std::int64_t n, T* y, const T* gates, const T
   });
 }
 
-// dgates may be null, and so may dx.
+// dgates and dx may each be null.
 template <class T>
 void backward_vectors(Activation f, std::int64_t n, T* dgates, T* dx, const T* gates, const T* x,
                       const T* dy) noexcept {

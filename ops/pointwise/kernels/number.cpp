@@ -25,14 +25,14 @@ void under(const T* x, Computed<T> c, T* y, std::int64_t n) noexcept {
   simd::map([s](Vec<T> v) noexcept { return simd::quotient(s, v); }, y, n, x);
 }
 
-// x² may overflow or underflow before the result does.
+// Divides by x twice, because x² may overflow or underflow before the result does.
 template <class T>
 void under_slope(const T* x, Computed<T> c, const T* dy, T* dx, std::int64_t n) noexcept {
   const Vec<T> s(-c);
   simd::map([s](Vec<T> v, Vec<T> g) noexcept { return simd::quotient(simd::quotient(s, v), v) * g; }, dx, n, x, dy);
 }
 
-// Calls f(power), where power(v) is v^c. Small powers have code of their own, which is faster and exact or nearly so.
+// Calls f(power), where power(v) is v^c. Small powers have separate code, which is faster and exact or nearly exact.
 template <class T, class F>
 void with_power(Computed<T> c, F f) noexcept {
   using V = Vec<T>;

@@ -1,4 +1,4 @@
-// Functions of an array and a number, which has the type in which T is computed.
+// Functions of an array and a number. The number has the type in which T is computed.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// An operand of n elements that is dense or a single element, for loops by simd::for_vectors.
+// An operand of n elements that is dense or a single element, for loops with simd::for_vectors.
 #pragma once
 #include "simd/rows.h"
 

@@ -1,4 +1,4 @@
-// Optimizer updates of n flat elements, in place.
+// Optimizer updates in place of n elements of flat arrays.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +10,8 @@ namespace weft::detail {
 template <class T>
 struct OptimizerKernels {
   static constexpr std::string_view name = "optimizer";
-  // Indexed by a rule's position in Rules. `constants` are the rule's Constants<T>; `states` are its state arrays.
+  // The index is a rule's position in Rules. `constants` points to the rule's Constants<T>. `states` are its state
+  // arrays.
   void (*update[Rules::size])(const void* constants, T* p, const T* grad, T* const* states, std::int64_t n) noexcept;
 };
 

@@ -85,7 +85,7 @@ struct Abs {
     return xsimd::abs(x);
   }
 };
-struct Sign {  // 0 for NaN, because comparisons with it are false
+struct Sign {  // 0 for NaN, because comparisons with NaN are false
   template <class V>
   V operator()(V x) const noexcept {
     return xsimd::select(x > V(0), V(1), xsimd::select(x < V(0), V(-1), V(0)));
@@ -145,7 +145,7 @@ struct RsqrtBackward {  // -½ dy / (x √x)
     return simd::quotient(simd::quotient(V(-0.5) * dy, x), simd::square_root(x));
   }
 };
-struct ReciprocalBackward {  // -dy / x²; x² may overflow or underflow before the result does
+struct ReciprocalBackward {  // -dy / x², without x², which may overflow or underflow before the result does
   template <class V>
   V operator()(V x, V dy) const noexcept {
     return simd::quotient(simd::quotient(-dy, x), x);

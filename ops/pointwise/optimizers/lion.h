@@ -10,7 +10,7 @@ struct LionConstants {
   T grad_scale, beta1, one_minus_beta1, beta2, one_minus_beta2, decay, lr;
 };
 
-// All elements take steps of the same size. The learning rates of the paper are a third to a tenth of AdamW's, and its
+// All elements take steps of the same size. The learning rates in the paper are a third to a tenth of AdamW's, and its
 // weight decays are larger by the same factor.
 struct Lion {
   static constexpr const char* name = "lion";

@@ -1,5 +1,5 @@
-// Stochastic gradient descent with momentum: g = grad grad_scale + weight_decay p;
-// buf = momentum buf + g, at the first step g; p -= lr buf.
+// Stochastic gradient descent with momentum: g = grad grad_scale + weight_decay p; buf = momentum buf + g, but buf = g
+// at the first step; p -= lr buf.
 #pragma once
 #include "pointwise/optimizers/rule.h"
 

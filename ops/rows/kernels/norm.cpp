@@ -15,7 +15,7 @@ T finite(double x) noexcept {
   return x > static_cast<double>(largest<T>) ? largest<T> : static_cast<T>(x);
 }
 
-// A type that can represent the square of any T, and sums of squares.
+// A type that can represent the square of any T, and sums of such squares.
 template <class T>
 struct WiderOf {
   using type = double;
@@ -69,9 +69,9 @@ template <class T>
           finite<Computed<T>>(static_cast<double>(1 / __builtin_sqrtl(variance + eps)))};
 }
 
-// A mean from sums in T has errors in its last digits. These errors dominate the variance of rows that are nearly
-// constant. The average of x - mean gives the error, which is then removed. This is repeated at most 4 times, because
-// the sums of the longest rows have larger errors.
+// Corrects a mean. A mean from sums in T has errors in its last digits. In rows that are nearly constant, these errors
+// dominate the variance. The average of x - mean gives the error, which is then removed. This is repeated at most 4
+// times, because the sums of the longest rows have larger errors.
 template <class T>
 [[gnu::noinline]] Computed<T> corrected_mean(const T* x, std::int64_t n, Computed<T> mean) noexcept {
   for (int i = 0; i < 4; ++i) {
@@ -82,8 +82,8 @@ template <class T>
   return mean;
 }
 
-// Two passes over a row that stays in cache: first the mean, then the squares of the differences. More passes follow if
-// the standard deviation is below a 64th of the mean. Wider numbers are used if the squares overflow.
+// Takes two passes over a row that stays in cache: first for the mean, then for the squares of the differences. More
+// passes follow if the standard deviation is below a 64th of the mean. If the squares overflow, a wider type is used.
 template <class T>
 Row<Computed<T>> layer_row(const T* x, std::int64_t n, double eps) noexcept {
   const auto sum = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept { a[0] += at.load(x); });
@@ -141,7 +141,7 @@ void rms(const T* x, std::int64_t x_row, const Computed<T>* gamma, double eps, T
   }
 }
 
-// The values for the gradients of a row, in float or double: dx = rstd (g - offset - x̂ slope), g = dy ⊙ gamma.
+// The values that a row's gradients need, in float or double: dx = rstd (g - offset - x̂ slope), g = dy ⊙ gamma.
 template <class T>
 struct RowGradient {
   Row<T> row;
@@ -155,7 +155,7 @@ simd::Sums<T, 2> gradient_sums(const T* x, const Computed<T>* gamma, const T* dy
   return simd::sums<T, 2>(n, [=](auto at, Vec<T>* a) noexcept {
     const Vec<T> g = at.load(dy) * at.load(gamma);
     a[0] += g;
-    a[1] = simd::fma(g, row.normalized(at.load(x, row.mean)), a[1]);  // padding gives 0, even if rstd is huge
+    a[1] = simd::fma(g, row.normalized(at.load(x, row.mean)), a[1]);  // padding adds 0, even if rstd is huge
   });
 }
 
@@ -193,8 +193,8 @@ Vec<T> input_gradient(Vec<T> normalized, Vec<T> g, const RowGradient<T>& r) noex
   return simd::fnma(normalized, Vec<T>(r.slope), g - Vec<T>(r.offset)) * Vec<T>(r.row.rstd);
 }
 
-// The gradients of `count` rows in one pass. The gradients of the parameters stay in registers over the rows.
-// Prefetches the next rows.
+// Computes the gradients of `count` rows in one pass. The gradients of the parameters stay in registers across the
+// rows. Prefetches the next rows.
 template <class T, int count>
 void all_gradients(const T* x, std::int64_t x_row, const Computed<T>* gamma, const T* dy, T* dx, std::int64_t dx_row,
                    Computed<T>* dgamma, Computed<T>* dbeta, const RowGradient<Computed<T>>* rows,
@@ -253,7 +253,8 @@ void backward(const T* x, std::int64_t x_row, const Computed<T>* gamma, const Co
   if (dgamma == nullptr) return gradients_of_x<T, Kind>(x, x_row, gamma, stats, dy, dx, dx_row, rows, n);
   for (std::int64_t i = 0; i < n; ++i) dgamma[i] = dbeta[i] = 0;
   if (dx == nullptr) return gradients_of_parameters<T, Kind>(x, x_row, stats, dy, dgamma, dbeta, rows, n);
-  // Rows at a time. Larger: too few registers. Smaller: dgamma and dbeta are read more often.
+  // The number of rows that are processed together. Larger: there are too few registers. Smaller: dgamma and dbeta are
+  // read more often.
   // bench: weft-bench --benchmark_filter='(layer|rms)-norm-backward'
   constexpr int group = 2;
   RowGradient<Computed<T>> row[group];

@@ -16,7 +16,8 @@ void passes(const FftView<T>& plan, T* work) noexcept {
   descend<true, false>(plan, 0, plan.passes, work, 0, plan.n, no_leaf);
 }
 
-// Transforms by Bluestein's algorithm. The inverse of the convolution is read backward.
+// Transforms by Bluestein's algorithm. The inverse transform of the convolution is a forward transform whose result is
+// read backward.
 template <class T>
 void bluestein(const FftView<T>& plan, T* work) noexcept {
   const FftView<T>& convolution = *plan.convolution;
@@ -41,7 +42,7 @@ void forward(const FftView<T>& plan, T* work) noexcept {
   else passes(plan, work);
 }
 
-// The first pass reads x from `source`; the last one writes to `target`.
+// Runs the passes with fused copies: the first pass reads x from `source`, and the last pass writes to `target`.
 template <class T, class Source, class Target>
 void fused(const FftView<T>& plan, const FftColumns<const T>& x, Source source, Target target, T* work) noexcept {
   const WorkRows<T> rows{work};
@@ -52,8 +53,8 @@ void fused(const FftView<T>& plan, const FftColumns<const T>& x, Source source, 
   descend<true, false>(plan, last == 0 ? 0 : 1, last, work, 0, plan.n, store);
 }
 
-// For contiguous columns of R elements with a plan of the single pass R: transforms squares of x into squares of y in
-// registers.
+// For contiguous columns of R elements and a plan whose only pass has radix R. Transforms squares of x into squares of
+// y in registers.
 template <int R, bool Inverse, class T>
 [[gnu::noinline]] WEFT_FLATTEN void short_columns(const FftColumns<const T>& x, T factor,
                                                   const FftColumns<T>& y) noexcept {

@@ -1,4 +1,4 @@
-// Transforms of few elements in registers and in place: a_k becomes Σ_j a_j exp(-2πi jk/R).
+// Transforms of few elements in registers, in place: a_k becomes Σ_j a_j exp(-2πi jk/R).
 #pragma once
 #include "simd/simd.h"
 #include "simd/unroll.h"
@@ -29,7 +29,7 @@ inline ComplexVec<T> product_conj(ComplexVec<T> a, simd::Vec<T> re, simd::Vec<T>
   return {simd::fma(a.im, im, a.re * re), simd::fnma(a.re, im, a.im * re)};
 }
 
-// An odd prime R, with s_j = a_j + a_(R-j), d_j = a_j - a_(R-j), j <= (R-1)/2:
+// For an odd prime R, with s_j = a_j + a_(R-j), d_j = a_j - a_(R-j), j <= (R-1)/2:
 //   X_k, X_(R-k) = a_0 + Σ_j s_j cos(2πjk/R) ∓ i Σ_j d_j sin(2πjk/R)
 template <class T, int R>
 struct Butterfly {

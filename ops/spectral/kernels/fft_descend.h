@@ -5,12 +5,14 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// Runs passes `level` … end - 1 over `length` rows, starting at `base`, depth first. Once rows fit into L1, all their
-// passes are done there. Then calls leaf(base, length), and then (Up) does decimation in time in reverse order.
+// Runs passes `level` … end - 1 over `length` rows, starting at `base`, depth first (Down). Once the rows fit into L1,
+// all their passes are done there. Then calls leaf(base, length). Afterwards runs decimation in time in reverse order
+// (Up).
 template <bool Down, bool Up, class T, class Leaf>
 void descend(const FftView<T>& plan, std::int64_t level, std::int64_t end, T* work, std::int64_t base,
              std::int64_t length, const Leaf& leaf) noexcept {
-  // 32 KiB, the size of an L1. Larger: rows leave L1 between their passes. Smaller: more and shorter calls of passes.
+  // The number of rows in 32 KiB, the size of an L1. Larger: rows leave L1 between their passes. Smaller: passes are
+  // called more often and are shorter.
   // bench: weft-bench --benchmark_filter='c2c-columns|toeplitz-cached'
   constexpr std::int64_t leaf_rows = 32768 / (row_size<T> * static_cast<std::int64_t>(sizeof(T)));
   const WorkRows<T> rows{work};

@@ -9,7 +9,7 @@ namespace {
 using simd::Vec;
 using std::int64_t;
 
-// Source: rows of neighboring complex elements, conjugated for sign = -1.
+// Source: rows of neighboring complex elements. For sign = -1 the elements are conjugated.
 template <class T>
 struct SignedRows {
   const T* data;
@@ -54,7 +54,7 @@ struct TwiddledBins {
   }
 };
 
-// The sources of all sequences: of(s) is that of sequence s. SequencesBins are the targets.
+// The sources of all sequences. of(s) is the source of sequence s. SequencesBins are the targets.
 template <class T>
 struct SequencesRows {
   const FftColumns<const T>& x;
@@ -71,7 +71,7 @@ struct SequencesBins {
   TwiddledBins<T> of(int64_t s) const noexcept { return {first.data + s * apart, first.twiddles, first.n2}; }
 };
 
-// The passes of one sequence: the first one reads from `source`, the last one writes to `target`.
+// Runs the passes of one sequence. The first pass reads from `source`, the last one writes to `target`.
 template <class T, class Source, class Target>
 void columns(const FftView<T>& plan, Source source, Target target, T* work) noexcept {
   const WorkRows<T> rows{work};
@@ -82,7 +82,7 @@ void columns(const FftView<T>& plan, Source source, Target target, T* work) noex
                        [&](int64_t base, int64_t length) noexcept { run_last_pass(plan, base, length, rows, target); });
 }
 
-// The same for all sequences.
+// Does the same for all sequences.
 template <class T>
 void first_step(const FftView<T>& plan, int64_t sequences, SequencesRows<T> sources, SequencesBins<T> targets,
                 T* work) noexcept {
@@ -93,7 +93,7 @@ void first_step(const FftView<T>& plan, int64_t sequences, SequencesRows<T> sour
   for (int64_t s = 0; s < sequences; ++s) columns(plan, sources.of(s), targets.of(s), work);
 }
 
-// Target: complex elements, whose real and imaginary parts are bins times `re` and `im`.
+// Target: complex elements. Their real and imaginary parts are bins times `re` and `im`.
 template <class T>
 struct ScaledBins {
   T* data;
@@ -112,7 +112,7 @@ struct ScaledBins {
   Cursor at(int64_t bin, int64_t stride) const noexcept { return {data + bin * step, stride * step, re, im}; }
 };
 
-// Transposes rows k1 … k1 + L - 1 of both planes, n2 numbers each, into the lanes of the work buffer.
+// Transposes rows k1 … k1 + L - 1 of both planes, each with n2 numbers, into the lanes of the work buffer.
 template <class T>
 WEFT_FLATTEN void turn(const T* rows, int64_t n2, T* work) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
@@ -129,13 +129,13 @@ WEFT_FLATTEN void turn(const T* rows, int64_t n2, T* work) noexcept {
   }
 }
 
-// Whether the second step continues in registers from the transposed rows. AVX-512 has enough registers. In f64 this is
-// a sixth faster, in f32 a twentieth slower.
+// Whether the second step continues in registers with the transposed rows. AVX-512 has enough registers for this. In
+// f64 this is a sixth faster, in f32 a twentieth slower.
 // bench: weft-bench --benchmark_filter='c2c(-f64)?/64x(256|512|1024)'
 template <class T>
 inline constexpr bool has_turned_pass = WEFT_HAS_AVX512 && sizeof(T) == 8;
 
-// turn, and the second step of max_lanes elements.
+// Does the work of turn and the second step, for n2 = max_lanes.
 template <class T>
 [[gnu::noinline]] WEFT_FLATTEN void turned_pass(const T* rows, ScaledBins<T> bins) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>), N = static_cast<int>(max_lanes);
@@ -155,7 +155,8 @@ template <class T>
   repeat<N>([&](auto k) WEFT_INLINE { to.store(k.value, a[k.value]); });
 }
 
-// Copies bins k1 + N1 k2 of the sequences s … from rows k2 of complex numbers, each with elements k1 + N1 s.
+// Copies bins k1 + N1 k2 of sequences s, s + 1, …. Bins k2 come from row k2 of complex numbers, whose element number k1
+// + N1 s belongs to sequence s.
 template <int N1, class T>
 void split(const T* row, int64_t n2, const FftColumns<T>& y, int64_t s) noexcept {
   for (int64_t end = s + simd::lanes<T> / N1; s < end && s < y.count; ++s, row += 2 * N1) {
@@ -164,15 +165,15 @@ void split(const T* row, int64_t n2, const FftColumns<T>& y, int64_t s) noexcept
   }
 }
 
-// Prefetches lines of the next sequences during the computation.
+// Prefetches lines of the next sequences while the current ones are computed.
 template <class T>
 void fetch(const T* next, int64_t size) noexcept {
   constexpr int64_t line = 64 / sizeof(T);
   for (int64_t i = 0; i < size; i += line) __builtin_prefetch(next + i, 0);
 }
 
-// Transforms all given sequences. The rows k1 are the lanes of the second step: neighboring rows of one sequence or,
-// for n1 < lanes, of several sequences.
+// Transforms all given sequences. The lanes of the second step are rows k1: neighboring rows of one sequence or, for n1
+// < lanes, of several sequences.
 template <class T>
 void together(const FourStepView<T>& plan, const FftColumns<const T>& x, T sign, T factor, const FftColumns<T>& y,
               const T* next, T* middle, T* work) noexcept {
@@ -225,7 +226,7 @@ struct HighZipBackwards {
   static constexpr int at(int i) { return L / 2 - 1 - i / 2 + i % 2 * L; }
 };
 
-// Complex elements in reverse order.
+// Loads complex elements in reverse order.
 template <class T>
 ComplexVec<T> load_backwards(const T* p) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
@@ -239,7 +240,7 @@ void store_backwards(T* p, ComplexVec<T> v) noexcept {
   simd::store(p + L, simd::shuffled<HighZipBackwards<L>>(v.re, v.im));
 }
 
-// Bins k … k + L - 1 and, in reverse order, m - k … m - k - L + 1. w points to the twiddle of bin k.
+// Bins k … k + L - 1 (low) and, in reverse order, bins m - k … m - k - L + 1 (high). w points to the twiddle of bin k.
 template <class T>
 struct BinPairs {
   ComplexVec<T> low, high;
@@ -257,7 +258,8 @@ struct BinPairs {
   }
 };
 
-// Computes the last pairs first. They may overlap the other pairs, and then hold the same values.
+// Computes the last pairs first, from values that have not been overwritten. They may overlap the other pairs, and then
+// hold the same values.
 template <class T>
 void unpack(int64_t m, const T* w, T weight, T* y) noexcept {
   constexpr int64_t L = simd::lanes<T>;

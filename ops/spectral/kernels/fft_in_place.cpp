@@ -1,4 +1,4 @@
-// The passes in place, which all transform kernels share, because they are most of the kernels' machine code.
+// The passes that work in place. All transform kernels share them, because they are most of the kernels' machine code.
 #include "spectral/kernels/fft_passes.h"
 #include "spectral/kernels/fft_wide.h"
 

@@ -1,11 +1,11 @@
-// Copies columns between memory and work buffers. Neighboring columns are copied as vectors, contiguous columns by
+// Copies columns between memory and work buffers. Neighboring columns are copied as vectors, contiguous columns as
 // transposed squares, and others element by element.
 #pragma once
 #include "spectral/kernels/fft_rows.h"
 
 namespace weft::detail::WEFT_ISA {
 
-// The row of element k: row[k], or k. Inverse: elements 1 … n-1 are in reverse order.
+// The row of element k: row[k], or k if `row` is null. For the inverse, elements 1 … n-1 are in reverse order.
 struct RowOrder {
   const std::int32_t* row;
   std::int64_t n;
@@ -24,11 +24,11 @@ bool are_neighbours(const FftColumns<T>& x, std::int64_t apart) noexcept {
   return true;
 }
 
-// Elements of a column that are copied at once, so that their rows stay in L1 for the next columns. No benchmark has
-// such columns, which are neither neighboring nor contiguous.
+// The number of elements of a column that are copied before the next column, so that their rows stay in L1. It applies
+// to columns that are neither neighboring nor contiguous, which no benchmark has.
 constexpr std::int64_t move_block = 16;
 
-// The first `size` numbers of a vector, size <= lanes; the others are 0.
+// Loads the first `size` numbers of a vector, size <= lanes. The others are 0.
 template <class T>
 inline simd::Vec<T> load_part(const T* p, std::int64_t size) noexcept {
   return size >= simd::lanes<T> ? simd::load(p) : size > 0 ? simd::load_n(p, size) : simd::Vec<T>(T(0));
@@ -70,7 +70,8 @@ WEFT_INLINE inline void store_square(const FftColumns<T>& y, std::int64_t from, 
   }
 }
 
-// Copies n numbers of each column to rows that are `step` apart: rows of a plane, or the parts of complex elements.
+// Copies n numbers of each column to rows that are `step` apart. The rows belong to a plane, or they are the parts of
+// complex elements.
 template <class T>
 WEFT_FLATTEN void gather_contiguous(std::int64_t n, const FftColumns<const T>& x, std::int64_t step, T* to) noexcept {
   constexpr int L = static_cast<int>(simd::lanes<T>);
@@ -86,7 +87,7 @@ WEFT_FLATTEN void gather_contiguous(std::int64_t n, const FftColumns<const T>& x
   }
 }
 
-// Copies numbers from rows of a plane, times f, to each column.
+// Copies numbers from rows of a plane, multiplied by f, to each column.
 template <class T>
 WEFT_FLATTEN void scatter_contiguous(std::int64_t n, RowOrder order, const T* plane, simd::Vec<T> f,
                                      const FftColumns<T>& y) noexcept {
@@ -101,8 +102,8 @@ WEFT_FLATTEN void scatter_contiguous(std::int64_t n, RowOrder order, const T* pl
   }
 }
 
-// Copies elements k … k + lanes - 1 of a whole tile. In the mirrored columns these are n - k - lanes + 1 … n - k, where
-// 0 stands for n.
+// Copies elements k … k + lanes - 1 of a whole tile. In the mirrored columns these are elements n - k - lanes + 1 … n -
+// k, where n stands for element 0.
 template <class T>
 WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t* row, const T* plane,
                                               const FftColumns<T>& y, const std::int64_t* mirror) noexcept {
@@ -125,8 +126,8 @@ WEFT_FLATTEN void scatter_mirrored_contiguous(std::int64_t n, const std::int32_t
   }
 }
 
-// Copies one complex element of each column. Half spectra of n = 2^a end with a single element, too little for a
-// square.
+// Copies one complex element of each column. Half spectra of n = 2^a end with a single element, which is too little for
+// a square.
 template <class T>
 void scatter_element(std::int64_t k, ComplexVec<T> z, const FftColumns<T>& y) noexcept {
   alignas(64) T row[row_size<T>];
@@ -134,7 +135,7 @@ void scatter_element(std::int64_t k, ComplexVec<T> z, const FftColumns<T>& y) no
   for (std::int64_t c = 0; c < y.count; ++c) __builtin_memcpy(y.data + y.offset[c] + 2 * k, row + 2 * c, 2 * sizeof(T));
 }
 
-// The same for complex elements.
+// Does the same as scatter_contiguous for complex elements.
 template <class T>
 WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, const T* work, simd::Vec<T> f,
                                              const FftColumns<T>& y) noexcept {
@@ -152,7 +153,7 @@ WEFT_FLATTEN void scatter_complex_contiguous(std::int64_t n, RowOrder order, con
   }
 }
 
-// The elements of `count` neighboring columns.
+// Loads one complex element of each of `count` neighboring columns.
 template <class T>
 inline ComplexVec<T> load_complex_part(const T* p, std::int64_t count) noexcept {
   constexpr std::int64_t L = simd::lanes<T>;

@@ -6,7 +6,7 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// Calls f(Index<radix>{}) for the radices that most lengths have. False for other radices.
+// Calls f(Index<radix>{}) for the radices of most lengths. Returns false for other radices.
 template <class F>
 inline bool with_common_radix(std::int64_t radix, const F& f) noexcept {
   switch (radix) {
@@ -19,8 +19,8 @@ inline bool with_common_radix(std::int64_t radix, const F& f) noexcept {
     default: return false;
   }
 }
-// The radices for which passes from and to other memory are compiled. In f64 there are none: an additional pass costs
-// less there, and these passes would be an eighth of the library.
+// Calls f(Index<radix>{}) for the radices whose passes are also compiled with other memory as source or target. In f64
+// there are none, because an additional pass costs less there, and these passes would be an eighth of the library.
 template <class T, class F>
 inline bool with_fused_radix(std::int64_t radix, const F& f) noexcept {
   if constexpr (std::is_same_v<T, float>) return with_common_radix(radix, f);
@@ -32,16 +32,16 @@ template <class T, int R>
   Butterfly<T, R>::run(a, roots);
 }
 
-// A function call, in two cases where a copy in each pass would be most of the pass: where the numbers don't fit into
-// registers anyway, and in f64.
+// Calls the butterfly as a function in two cases where inlined copies would make up most of each pass: if the numbers
+// don't fit into registers anyway, and in f64.
 template <class T, int R>
 WEFT_INLINE inline void butterfly(ComplexVec<T>* a, const T* roots) noexcept {
   if constexpr (R == 11 || R == 13 || (R >= 5 && !std::is_same_v<T, float>)) called_butterfly<T, R>(a, roots);
   else Butterfly<T, R>::run(a, roots);
 }
 
-// One transform of R rows. Decimation in frequency multiplies by the factors w after the sum, decimation in time before
-// it. `Twiddle`: whether w isn't 1.
+// One transform of R rows. Decimation in frequency multiplies by the factors w after the sum, and decimation in time
+// multiplies before it. If `Twiddle` is false, all factors w are 1.
 template <bool Twiddle, class T, int R, class From, class To>
 WEFT_INLINE inline void frequency_rows(const FftPass<T>& p, const T* w, const From& from, const To& to) noexcept {
   ComplexVec<T> a[R];
@@ -66,8 +66,9 @@ WEFT_INLINE inline void time_rows(const FftPass<T>& p, const T* w, const From& f
   repeat<R>([&](auto q) WEFT_INLINE { to.store(q.value, a[q.value]); });
 }
 
-// Calls rows(whether w isn't 1, w, from, to) for the rows of the first stride of each block; w are their factors.
-// Passes from and to other memory have the longest strides and treat the first factors like the others.
+// Calls rows(whether w may differ from 1, w, from, to) for the rows of the first stride of each block, where w are the
+// factors of a row. Passes from or to other memory have the longest strides, so they treat the first factors, which are
+// 1, like the others.
 template <int R, class T, class Source, class Target, class Rows>
 WEFT_INLINE inline void for_rows(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, Source source,
                                  Target target, const Rows& rows) noexcept {
@@ -89,7 +90,7 @@ WEFT_INLINE inline void for_rows(const FftPass<T>& p, std::int64_t base, std::in
   }
 }
 
-// A pass over `blocks` blocks, starting at row `base`. Source and target may be the same rows.
+// A pass over `blocks` blocks, starting at row `base`. The source and the target may be the same rows.
 template <int R, class T, class Source, class Target>
 [[gnu::noinline]] WEFT_FLATTEN void frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
                                                    Source source, Target target) noexcept {
@@ -108,7 +109,7 @@ template <int R, class T, class Source, class Target>
               });
 }
 
-// The pass over blocks of R rows. It has no factors, so decimation in frequency and in time are the same.
+// The pass over blocks of R rows. It has no factors, so decimation in frequency and decimation in time are the same.
 template <int R, class T, class Source, class Target>
 [[gnu::noinline]] WEFT_FLATTEN void dense_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
                                                Source source, Target target) noexcept {
@@ -124,8 +125,8 @@ template <int R, class T, class Sources, class Targets>
     frequency_rows<false, T, R>(p, nullptr, sources.of(s).at(0, 1), targets.of(s).at(0, 1));
 }
 
-// The last pass of decimation in frequency, then value(row, v) for each result v, then the first pass of decimation in
-// time.
+// Runs the last pass of decimation in frequency, then value(row, v) for each result v, and then the first pass of
+// decimation in time.
 template <int R, class T, class Value>
 [[gnu::noinline]] WEFT_FLATTEN void turn_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks,
                                               WorkRows<T> rows, const Value& value) noexcept {
@@ -140,7 +141,7 @@ template <int R, class T, class Value>
   }
 }
 
-// The last pass of decimation in frequency, which writes the bins to their places in `target`.
+// The last pass of decimation in frequency. It writes the bins to their places in `target`.
 template <int R, class T, class Target>
 [[gnu::noinline]] WEFT_FLATTEN void last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t blocks,
                                               WorkRows<T> rows, Target target) noexcept {
@@ -150,7 +151,7 @@ template <int R, class T, class Target>
     frequency_rows<false, T, R>(p, nullptr, rows.at(base, 1), target.at(plan.bin_of_row[base], apart));
 }
 
-// In place over `blocks` blocks (fft_in_place.cpp).
+// These functions run a pass in place over `blocks` blocks (fft_in_place.cpp).
 template <class T>
 void run_frequency_pass(const FftPass<T>& p, std::int64_t base, std::int64_t blocks, WorkRows<T> rows) noexcept;
 template <class T>
@@ -165,7 +166,7 @@ void write_rows(std::int64_t n, WorkRows<T> rows, Target target) noexcept {
   for (std::int64_t k = 0; k < n; ++k) target.at(k, 0).store(0, rows.load(k));
 }
 
-// The first pass of decimation in frequency, reading from `source`.
+// Runs the first pass of decimation in frequency, which reads from `source`.
 template <class T, class Source>
 void run_first_pass(const FftPass<T>& p, Source source, WorkRows<T> rows) noexcept {
   if (with_fused_radix<T>(p.radix, [&](auto r) noexcept { frequency_pass<r.value>(p, 0, 1, source, rows); })) return;
@@ -173,7 +174,7 @@ void run_first_pass(const FftPass<T>& p, Source source, WorkRows<T> rows) noexce
   run_frequency_pass(p, 0, 1, rows);
 }
 
-// The last pass of decimation in time, writing to `target`.
+// Runs the last pass of decimation in time, which writes to `target`.
 template <class T, class Target>
 void run_final_pass(const FftPass<T>& p, WorkRows<T> rows, Target target) noexcept {
   if (with_fused_radix<T>(p.radix, [&](auto r) noexcept { time_pass<r.value>(p, 0, 1, rows, target); })) return;
@@ -181,8 +182,8 @@ void run_final_pass(const FftPass<T>& p, WorkRows<T> rows, Target target) noexce
   write_rows(p.length, rows, target);
 }
 
-// The last pass of decimation in frequency over rows base … base + length - 1. It writes the bins to their places in
-// `target`.
+// Runs the last pass of decimation in frequency over rows base … base + length - 1. It writes the bins to their places
+// in `target`.
 template <class T, class Target>
 void run_last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t length, WorkRows<T> rows,
                    Target target) noexcept {
@@ -194,7 +195,7 @@ void run_last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t lengt
   for (std::int64_t k = base; k < base + length; ++k) target.at(plan.bin_of_row[k], 0).store(0, rows.load(k));
 }
 
-// The same pass in place, then value(row, v) for each result v, then the first pass of decimation in time.
+// Runs the same pass in place, then value(row, v) for each result v, and then the first pass of decimation in time.
 template <class T, class Value>
 void run_turn_pass(const FftView<T>& plan, std::int64_t base, std::int64_t length, WorkRows<T> rows,
                    const Value& value) noexcept {

@@ -18,7 +18,7 @@ ComplexVec<T> times_i(ComplexVec<T> v) noexcept {
   return {-v.im, v.re};
 }
 
-// Calls store(k, X_k) for all bins. The calls for the two bins of a pair follow each other.
+// Calls store(k, X_k) for all bins. It stores the two bins of a pair one after the other.
 template <class T, class Store>
 void unpack_bins(const RealFftView<T>& plan, T weight, WorkRows<T> rows, const Store& store) noexcept {
   const int64_t m = plan.half->n;
@@ -41,7 +41,7 @@ void unpack(const RealFftView<T>& plan, T weight, T* work) noexcept {
   unpack_bins(plan, weight, rows, [&](int64_t k, ComplexVec<T> v) noexcept { rows.store(plan.row_of_bin[k], v); });
 }
 
-// Source: elements 2j and 2j + 1 of neighboring columns as the parts of element j.
+// Source: elements 2j and 2j + 1 of neighboring columns are the real and imaginary parts of element j.
 template <class T>
 struct PairedRows {
   const T* data;

@@ -1,4 +1,4 @@
-// Rows of a work buffer and of memory, in the format in which passes read and write them.
+// Rows of a work buffer and of memory, with the interface through which passes read and write them.
 #pragma once
 #include <utility>
 
@@ -22,8 +22,8 @@ inline ComplexVec<T> load_row(const T* work, std::int64_t k) noexcept {
   return {simd::load(work + k * row_size<T>), simd::load(work + k * row_size<T> + simd::lanes<T>)};
 }
 
-// Sources and targets of passes return cursors. at(row, stride) reads or writes rows row + q · stride for a constant q,
-// and next() advances by one row.
+// Sources and targets of passes return cursors. The cursor at(row, stride) reads or writes the rows row + q · stride
+// for constant q, and next() advances it by one row.
 template <class T>
 struct WorkRows {
   T* work;
@@ -83,7 +83,7 @@ struct ComplexRows {
   Cursor at(std::int64_t row, std::int64_t stride) const noexcept { return {data + row * step, step, stride * step}; }
 };
 
-// Target: complex elements of neighboring columns. Streamed: the stores bypass the caches.
+// Target: complex elements of neighboring columns. If Streamed, the stores bypass the caches.
 template <bool Streamed, class T>
 struct ComplexBins {
   T* data;
@@ -108,9 +108,9 @@ struct ComplexBins {
   }
 };
 
-// A source or target of passes. With each row it prefetches `Bytes` of the same row of other columns, for writing
-// (Write) or reading them later. Tiles whose rows are far apart in memory would otherwise wait for each row, because no
-// hardware prefetcher finds them.
+// A source or target of passes that also prefetches. With each row it prefetches `Bytes` bytes of the same row of other
+// columns, which are written (Write) or read later. If the rows of a tile are far apart in memory, the pass would
+// otherwise wait for each row, because no hardware prefetcher finds them.
 // bench: weft-bench --benchmark_filter='c2c-columns|toeplitz-cached'
 template <bool Write, int Bytes, class Rows>
 struct Fetching {
@@ -145,7 +145,7 @@ struct Fetching {
   }
 };
 
-// Prefetches the rows of the columns starting at `first`, `Numbers` numbers of each.
+// Adds prefetching to `rows`: of `Numbers` numbers in each row of the columns that start at `first`.
 template <bool Write, int Numbers, class Rows, class T>
 Fetching<Write, Numbers* static_cast<int>(sizeof(T)), Rows> fetching(Rows rows, const T* first,
                                                                      std::int64_t step) noexcept {

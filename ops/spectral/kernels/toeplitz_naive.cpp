@@ -12,8 +12,8 @@ using std::int64_t;
 template <class T>
 constexpr int64_t row = 2 * simd::lanes<T>;
 
-// Computes R rows of y, starting at row i. The first i + 1 terms are common to all R rows. A causal product has a
-// triangle of other terms.
+// Computes R rows of y, starting at row i. All R rows have the first i + 1 terms. A causal product has a triangle of
+// other terms.
 template <class T, int R>
 void multiply_rows(int64_t n, const T* t, const T* x, bool causal, bool accumulate, int64_t i, T* y) noexcept {
   Vec<T> sums[R];
@@ -39,7 +39,8 @@ void multiply_rows(int64_t n, const T* t, const T* x, bool causal, bool accumula
 
 template <class T>
 void multiply(int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* y) noexcept {
-  // Rows at a time. Larger: too few registers for their sums. Smaller: fewer rows share each load of x.
+  // The number of rows that are computed together. Larger: there are too few registers for their sums. Smaller: fewer
+  // rows share each load of x.
   // bench: weft-bench --benchmark_filter=toeplitz-naive
   constexpr int R = 8;
   int64_t i = 0;

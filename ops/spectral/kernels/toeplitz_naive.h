@@ -1,4 +1,5 @@
-// Toeplitz products of columns by their definition. Rows are 2 · lanes apart, like the planes of kernels/fft.h.
+// Toeplitz products of columns, computed by their definition. Rows are 2 · lanes numbers apart, as in the planes of
+// kernels/fft.h.
 #pragma once
 #include <cstdint>
 
@@ -9,8 +10,8 @@ namespace weft::detail {
 template <class T>
 struct ToeplitzNaiveKernels {
   static constexpr std::string_view name = "toeplitz_naive";
-  // y_i = Σ_j t_(i-j) x_j in each lane, over j <= i if causal, else over j < n, in ascending order of j. t points to
-  // lag 0. `accumulate` adds the terms to y.
+  // Computes y_i = Σ_j t_(i-j) x_j in each lane, over j <= i if causal, otherwise over j < n, in ascending order of j.
+  // t points to lag 0. With `accumulate` the terms are added to y.
   void (*multiply)(std::int64_t n, const T* t, const T* x, bool causal, bool accumulate, T* y) noexcept;
 };
 

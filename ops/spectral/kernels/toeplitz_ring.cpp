@@ -9,7 +9,7 @@ namespace {
 using simd::Vec;
 using std::int64_t;
 
-// Source: n real elements and (Padded) zeros, times ω^k.
+// Source: n real elements, followed by zeros (Padded), times ω^k.
 template <bool Padded, class T>
 struct TwistedRows {
   const T* data;
@@ -36,7 +36,8 @@ struct TwistedRows {
   }
 };
 
-// Target: Re(z ω^-k) / m of rows with exchanged parts, to n real elements. n is the number of rows unless Padded.
+// Target: n real elements, Re(z ω^-k) / m, of rows whose real and imaginary parts are exchanged. n is the number of
+// rows unless Padded.
 template <bool Padded, class T>
 struct UntwistedRows {
   T* data;
@@ -64,7 +65,7 @@ struct UntwistedRows {
   }
 };
 
-// Source: (a - ib) ω^k of rows a + ib.
+// Source: (a - ib) ω^k, where the rows are a + ib.
 template <class T>
 struct TwistedConjugates {
   WorkRows<T> rows;
@@ -88,7 +89,7 @@ struct TwistedConjugates {
   Cursor at(int64_t row, int64_t stride) const noexcept { return {rows.at(row, stride), twist + 2 * row, stride}; }
 };
 
-// Target: the conjugates of z ω^-k / m of rows with exchanged parts.
+// Target: the conjugates of z ω^-k / m, of rows whose real and imaginary parts are exchanged.
 template <class T>
 struct UntwistedConjugates {
   WorkRows<T> rows;
@@ -117,14 +118,14 @@ bool are_whole_neighbours(const FftColumns<T>& x) noexcept {
   return x.count == simd::lanes<std::remove_const_t<T>> && are_neighbours(x, 1);
 }
 
-// `rows`, with prefetching of the columns that are used after them. It prefetches for reading, even if the columns are
-// written: another copy of the passes would cost more than it gains.
+// Returns `rows` with prefetching of the columns that are used after them. It prefetches for reading even if the
+// columns will be written, because another copy of the passes would cost more than it gains.
 template <class T, class U, class Rows>
 auto ahead_of(const FftColumns<U>& later, Rows rows) noexcept {
   return fetching<false, simd::lanes<T>>(rows, static_cast<const T*>(later.data + later.offset[0]), later.step);
 }
 
-// The first pass of x's transform. Neighboring columns are read in place, others from the real plane of the work
+// Runs the first pass of x's transform. Neighboring columns are read in place, others from the real plane of the work
 // buffer. `later` are the columns that are read or written after this pass.
 template <class T, class U>
 void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, const FftColumns<U>& later,
@@ -140,8 +141,8 @@ void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, con
   else run_first_pass(pass, ahead_of<T>(later, TwistedRows<true, T>{data, step, n, ring.twist}), rows);
 }
 
-// The last pass of an inverse of rows with exchanged parts, writing to y. `next` are the columns that are read
-// afterwards.
+// Runs the last pass of an inverse transform of rows with exchanged parts, and writes to y. `next` are the columns that
+// are read afterwards.
 template <class T>
 void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, const FftColumns<const T>& next,
             T* work) noexcept {
@@ -156,7 +157,7 @@ void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, const Ff
   if (!whole) scatter<T>(n, nullptr, work, false, T(1), y);
 }
 
-// The passes between begin and finish, with value(row, v) for each bin v.
+// Runs the passes between begin and finish, with value(row, v) for each bin v.
 template <class T, class Value>
 void turn(const FftView<T>& plan, T* work, const Value& value) noexcept {
   const WorkRows<T> rows{work};
@@ -195,7 +196,7 @@ void remainder(const RingView<T>& ring, T* work) noexcept {
   write_rows(plan.n, rows, UntwistedConjugates<T>{rows, ring.untwist});
 }
 
-// v times row k of c, or of its conjugate. The parts are exchanged for the inverse.
+// Returns v times row k of c, or of its conjugate. The parts of the result are exchanged for the inverse transform.
 template <bool Conjugate, class T>
 ComplexVec<T> exchanged_product(ComplexVec<T> v, const T* c, int64_t k) noexcept {
   const ComplexVec<T> f = load_row(c, k);

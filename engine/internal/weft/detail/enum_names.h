@@ -1,8 +1,8 @@
-// The names of an enum's values: one table for each enum, used in both directions. Its elements are EnumName or a type
-// with the same members.
-//   template <> struct EnumNames<Colour> {
-//     static constexpr const char* what = "colour";
-//     static constexpr EnumName<Colour> all[] = {{Colour::red, "red"}, {Colour::blue, "blue"}};
+// The names of an enum's values. One table for each enum maps values to names and names to values. The elements of the
+// table are EnumName or a type with the same members.
+//   template <> struct EnumNames<Color> {
+//     static constexpr const char* what = "color";
+//     static constexpr EnumName<Color> all[] = {{Color::red, "red"}, {Color::blue, "blue"}};
 //   };
 #pragma once
 #include <string>
@@ -28,7 +28,7 @@ std::vector<std::string> enum_names() {
   return names;
 }
 
-// "red, blue"
+// Returns all names, for example "red, blue".
 template <class E>
 std::string all_enum_names() {
   std::string text;
@@ -44,7 +44,7 @@ const char* enum_name(E value) noexcept {
   return "unknown";
 }
 
-// Error, listing all names, if `name` is not one of them.
+// Returns the value with this name. If there is none, throws an Error that lists all names.
 template <class E>
 E enum_from_name(const std::string& name) {
   for (const auto& known : EnumNames<E>::all)

@@ -1,13 +1,14 @@
-// Admits one writer at a time of files that belong together in a folder.
+// A lock for the writers of files that belong together in a folder. Only one writer has it at a time.
 #pragma once
 #include <string>
 
 namespace weft::os {
 
-// Waits until nobody else, in this process or another, has the folder's turn. Keeps the turn until the end of the scope
-// or of the process. The turn is an flock of a temporary file in the folder, and the file is removed with it. It
-// belongs to the folder's name: if another folder takes the name during the wait (NewFolder), the wait starts again
-// there. If the file can't be made or locked, nobody waits; the following write then reports the reason.
+// The constructor waits until no other thread or process has the folder's turn. The turn ends with the scope or with
+// the process. It is an flock of a temporary file in the folder, which is removed when the turn ends. The turn belongs
+// to the folder's name: if another folder takes this name during the wait (NewFolder), the wait starts again in the new
+// folder. If the file can't be created or locked, the constructor does not wait. The write that follows then reports
+// the reason.
 class FolderTurn {
  public:
   explicit FolderTurn(const std::string& folder);

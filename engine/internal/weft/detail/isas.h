@@ -1,4 +1,4 @@
-// Functions over the lines of weft/isas.def. They take any such list, so that tests can pass others.
+// Functions on the lines of weft/isas.def. They take any such list, so that tests can pass others.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -35,7 +35,7 @@ constexpr bool has_word(std::string_view text, std::string_view word) {
   }
 }
 
-// The index of the instruction set that `isa` extends; N if there is none.
+// The index of the instruction set that `isa` extends, or N if there is none.
 template <std::size_t N>
 constexpr std::size_t extended(const IsaLine (&lines)[N], std::size_t isa) {
   std::size_t at = 0;
@@ -43,7 +43,8 @@ constexpr std::size_t extended(const IsaLine (&lines)[N], std::size_t isa) {
   return at;
 }
 
-// Whether the first one of each processor extends none, and each other one extends an earlier one of its processor.
+// Whether the first instruction set of each processor has all kernels and extends none, and each other one extends an
+// earlier one of the same processor.
 template <std::size_t N>
 constexpr bool is_ordered(const IsaLine (&lines)[N]) {
   for (std::size_t isa = 0; isa < N; ++isa) {
@@ -56,15 +57,16 @@ constexpr bool is_ordered(const IsaLine (&lines)[N]) {
   return true;
 }
 
-// The instruction set whose kernels of a unit serve `isa`: itself if it has its own, otherwise the nearest one that it
-// extends.
+// Returns the instruction set whose kernels of a unit `isa` uses: itself if it has its own, otherwise the nearest one
+// that it extends and that has its own.
 template <std::size_t N>
 constexpr std::size_t serving(const IsaLine (&lines)[N], std::size_t isa, std::string_view unit) {
   while (lines[isa].kernels != "all" && !has_word(lines[isa].kernels, unit)) isa = extended(lines, isa);
   return isa;
 }
 
-// The first feature for `isa` that a CPU lacks, or null. lacks(isa) checks the features on one line of the list.
+// Returns the first feature that `isa` needs and a CPU lacks, or null. lacks(i) checks the features on line i of the
+// list.
 template <std::size_t N, class Lacks>
 constexpr const char* lacking(const IsaLine (&lines)[N], std::size_t isa, Lacks lacks) {
   const char* what = nullptr;
@@ -72,13 +74,13 @@ constexpr const char* lacking(const IsaLine (&lines)[N], std::size_t isa, Lacks 
   return what;
 }
 
-// Whether this build has kernels for it.
+// Whether this build has kernels for the instruction set.
 constexpr bool is_built(Isa isa) { return has_word(WEFT_BUILT_ISAS, isa_lines[index_of(isa)].name); }
 
 // The instruction set of the current Context.
 Isa current_isa();
 
-// Error, in the name of `who`, if this CPU can't run it or this build has no kernels for it.
+// Throws an Error in the name of `who` if this CPU can't run the instruction set or this build has no kernels for it.
 void require_isa(const char* who, Isa isa);
 
 }  // namespace weft::detail

@@ -54,7 +54,7 @@ struct Nest {
   }
 
  private:
-  // Whether an axis of this size and these strides continues an axis with strides `outer`, as its inner part.
+  // Whether an axis of this size with strides `inner` can be merged into the axis around it, which has strides `outer`.
   static bool continues(const Offsets& outer, const Offsets& inner, std::int64_t size) {
     for (std::size_t k = 0; k < N; ++k)
       if (outer[k] != inner[k] * size) return false;

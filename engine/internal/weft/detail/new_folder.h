@@ -6,21 +6,22 @@
 
 namespace weft::os {
 
-// The new folder is made beside the old one, and its contents are written into it. Without take_place() it is removed
-// with its contents.
+// The new folder is created next to the old one, and its contents are written into it. Unless take_place() succeeds,
+// the destructor removes the new folder with its contents.
 class NewFolder {
  public:
-  // Null if the folder can't be replaced: it is missing or empty, holds anything but files, is a mount point or the
-  // working folder, belongs to another user, or its parent folder can't be written.
+  // Returns null if the folder can't be replaced: it is missing or empty, contains anything but files, is a mount point
+  // or the working directory, belongs to another user, or its parent folder can't be written.
   static std::unique_ptr<NewFolder> beside(const std::string& folder);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  // Exchanges the names of the two folders (renameat2), so that at each moment either the old or the new one exists.
-  // The old one is then removed. Files that only the old one has are linked into the new one first, except those in
-  // `left_out`. Returns false, with nothing changed, if the system or the file system does not support this.
+  // Exchanges the names of the two folders (renameat2), so that the name refers to either the old or the new folder at
+  // each moment. Then removes the old one. Before the exchange, files that exist only in the old folder are linked into
+  // the new one, except those in `left_out`. Returns false and changes nothing if the system or the file system does
+  // not support this.
   bool take_place(const std::vector<std::string>& left_out);
 
  private:

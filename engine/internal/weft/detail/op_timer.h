@@ -1,4 +1,4 @@
-// OpTimer: fills a Profile.
+// OpTimer measures the time of an operation for a Profile.
 #pragma once
 #include <chrono>
 
@@ -6,7 +6,7 @@
 
 namespace weft::detail {
 
-// Adds its lifetime to the current profile, if there is one.
+// Adds the time between construction and destruction to the current profile, if there is one.
 class OpTimer {
  public:
   OpTimer(const char* op, double OpTime::*part);
@@ -16,7 +16,7 @@ class OpTimer {
 
  private:
   using Clock = std::chrono::steady_clock;
-  Profile* profile_;  // null: not counted
+  Profile* profile_;  // null: the time is not counted
   OpTimer* caller_ = nullptr;
   double* seconds_ = nullptr;
   double inside_ = 0;  // seconds that belong to nested timers

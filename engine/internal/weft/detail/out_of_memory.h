@@ -1,14 +1,14 @@
-// Turns std::bad_alloc into an Error where a program calls weft. No other place does that.
+// Turns std::bad_alloc into an Error at the functions that a program calls. No other code does that.
 #pragma once
 #include <new>
 
 namespace weft::detail {
 
-// Throws Error("[who] out of memory"). If there is no memory for that text, throws an Error that was made at program
+// Throws Error("[who] out of memory"). If there is no memory for that text, throws an Error that was created at program
 // start.
 [[noreturn]] void fail_out_of_memory(const char* who);
 
-// Calls f and turns its std::bad_alloc into that Error.
+// Calls f. Turns a std::bad_alloc that f throws into that Error.
 template <class F>
 decltype(auto) guard_memory(const char* who, F&& f) {
   try {

@@ -6,8 +6,8 @@
 
 namespace weft::detail {
 
-// Calls `see` for every operation that this thread records while the observer is in scope, with the recorded op, its
-// inputs and its output. Only the innermost observer is called.
+// While the observer is in scope, it calls `see` for every operation that this thread records, with the recorded op,
+// its inputs and its output. Only the innermost observer is called.
 class RecordObserver {
  public:
   using See = std::function<void(Op& op, const Inputs& in, const Tensor& out)>;

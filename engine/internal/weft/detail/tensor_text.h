@@ -1,4 +1,4 @@
-// How messages describe a tensor: "an f32 tensor of shape (2, 3)".
+// Describes a tensor for messages: "an f32 tensor of shape (2, 3)".
 #pragma once
 #include <string>
 
