@@ -262,7 +262,7 @@ TEST_CASE("bf16 spatial_gate: values and gradients, causal or not, weight and bi
           for (std::size_t i = 0; i < 4; ++i) {
             CAPTURE(i);
             CHECK(run.gradients[i].dtype() == dtypes[i]);
-            // The intermediate values are rounded: dv = dy ⊙ gate, and v for the gate's gradient.
+            // The intermediate values are rounded: dv = dy ⊙ gate, and v in the gate's gradient.
             const Tensor scale = add(sizes.gradients[i], Tensor::full(exact.gradients[i].shape(), 0, DType::f64));
             check_near(run.gradients[i], exact.gradients[i], scale, 1 << 16);
           }
