@@ -34,7 +34,7 @@ struct TnnByFormulas {
     return linear(x, p.at(name + ".weight"), is("bias") ? p.at(name + ".bias") : Tensor());
   }
 
-  // The coefficients (d1) of lag k in a sequence of length n.
+  // Returns the coefficients (d1) for lag k in a sequence of length n.
   std::vector<double> coefficients(const std::string& name, double k, double n) const {
     const std::int64_t par_type = config.at("par_type");
     const double place = par_type == 1 ? k : par_type == 2 ? k / (n - 1) : std::exp(k / (n - 1));
