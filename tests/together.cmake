@@ -1,6 +1,6 @@
-# -DWEFT_TOGETHER=ON, for builds that only test: compiles the sources of a folder as one (a unity build), which reads
-# their headers once. Sources whose names would collide are compiled separately. Such a source needs an entry here, or a
-# different name.
+# -DWEFT_TOGETHER=ON is for builds that are only used for tests. It compiles the sources of a folder as one file (a
+# unity build), so that the compiler reads their headers once. Sources with colliding names are compiled separately. Add
+# them here, or rename what collides.
 set(alone engine/system/new_folder ops/dense/gemm ops/dense/packing ops/dense/quantized_product ops/dense/quantized_weight
           models/forms/.* models/inference/generate models/[^/]* models/text/characters models/text/ids models/text/wordpunct models/text/words)
 list(JOIN alone "|" alone)

@@ -1,5 +1,5 @@
-// Prints the instruction set that weft chooses on this CPU, and the features of engine/system/hwcap.h that the CPU has,
-// in one line.
+// Prints one line: the instruction set that weft chooses on this CPU, and the features of engine/system/hwcap.h that
+// the CPU has.
 #include <cstdio>
 
 #include "system/hwcap.h"

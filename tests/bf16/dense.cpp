@@ -1,6 +1,6 @@
-// linear, matmul, einsum and spatial_gate in bf16, forward and backward, against f64 results for the same numbers. The
-// bound of a sum of k products is (k + 2) 2^-24 Σ |a b| + k 2^-126, as in gemm.cpp, plus one rounding if the
-// result is bf16.
+// Tests linear, matmul, einsum and spatial_gate in bf16, forward and backward, against f64 results for the same
+// numbers. The error bound of a sum of k products is (k + 2) 2^-24 Σ |a b| + k 2^-126, as in gemm.cpp, plus one
+// rounding if the result is bf16.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ Tensor made(const Shape& shape, std::uint64_t seed, DType dtype = DType::bf16) {
   return raw::convert(random_tensor({shape}, seed), dtype);
 }
 Tensor wide(const Tensor& x) { return raw::convert(x, DType::f64); }
-// x rounded as a bf16 product reads it.
+// x, rounded as a bf16 product rounds it when it reads x.
 Tensor rounded(const Tensor& x) { return wide(raw::convert(x, DType::bf16)); }
 Tensor size_of(const Tensor& x) {  // |x|
   Tensor y = raw::contiguous(x), z = Tensor::empty(x.shape(), DType::f64);
@@ -28,7 +28,7 @@ Tensor size_of(const Tensor& x) {  // |x|
   return z;
 }
 
-// want: sums of `terms` products, whose magnitudes add up to `scale`. factor: multiplies the error bound for the
+// `want` has sums of `terms` products whose magnitudes sum to `scale`. `factor` multiplies the error bound to allow for
 // operations after the sums.
 void check_near(const Tensor& got, const Tensor& want, const Tensor& scale, int64_t terms, double factor = 1) {
   REQUIRE(got.shape() == want.shape());
@@ -62,7 +62,7 @@ Run differentiated(const Function& f, const std::vector<Tensor>& in, const Tenso
   return run;
 }
 
-// The run on one thread. Checks that two threads give the same bits.
+// Runs f on one thread. Checks that two threads give the same bits.
 Run on_threads(const Function& f, const std::vector<Tensor>& in, const Tensor& dy) {
   const Isa isa = Context::current().isa();
   Run one;
@@ -119,7 +119,7 @@ TEST_CASE("bf16 linear: values and gradients, weight and bias bf16 or f32") {
   });
 }
 
-// Matrices that are stored by columns, that have gaps between rows, or that are empty.
+// The matrices are stored by columns, have gaps between rows, or are empty.
 TEST_CASE("bf16 linear: strided and empty matrices") {
   const auto linear_of = [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); };
   for_every_isa([&] {
@@ -152,7 +152,7 @@ TEST_CASE("bf16 linear: strided and empty matrices") {
   });
 }
 
-TEST_CASE("bf16 linear: every epilogue is one rounding of the sums in f32") {
+TEST_CASE("bf16 linear: every epilogue is applied to the f32 sums and rounded once") {
   for (const Sizes& s : all_sizes) {
     const Tensor x = made({s.m, s.k}, 1), w = made({s.n, s.k}, 2, DType::f32), b = made({s.n}, 3, DType::f32),
                  gate = made({s.m, s.n}, 4), residual = made({s.m, s.n}, 5);
@@ -167,7 +167,8 @@ TEST_CASE("bf16 linear: every epilogue is one rounding of the sums in f32") {
             if (gates) y = mul(wide(gate), y);
             if (adds) y = add(wide(residual), y);
             const Tensor got = linear(x, w, b, epilogue);
-            // Activations and the later steps are computed in f32, within some units in the last place of 1 + |p|.
+            // Activations and later steps are computed in f32, with an error of a few units in the last place of 1 +
+            // |p|.
             check_near(got, y, add(scale, Tensor::full(scale.shape(), 4, DType::f64)), s.k + 4, 1.2);
             const PackedWeight packed(raw::convert(w, DType::bf16));
             CHECK(same_bits(packed_linear(x, packed, b, epilogue), got));
@@ -176,7 +177,7 @@ TEST_CASE("bf16 linear: every epilogue is one rounding of the sums in f32") {
   }
 }
 
-TEST_CASE("bf16 linear: gradients behind an activation and a gate are those of the operations one by one") {
+TEST_CASE("bf16 linear: gradients behind an activation and a gate are those of separate operations") {
   for_every_isa([] {
     const Tensor x = made({37, 41}, 1), w = made({29, 41}, 2, DType::f32), b = made({29}, 3, DType::f32),
                  gate = made({37, 29}, 4), dy = made({37, 29}, 5);
@@ -189,7 +190,7 @@ TEST_CASE("bf16 linear: gradients behind an activation and a gate are those of t
       for (std::size_t i = 0; i < 4; ++i) {
         CAPTURE(i);
         CHECK(got.gradients[i].dtype() == want.gradients[i].dtype());
-        // There are two more roundings, those of the activation and the gate.
+        // The activation and the gate add two roundings.
         CHECK(max_difference(got.gradients[i], want.gradients[i]) <= 0.02 * max_abs(want.gradients[i]));
       }
     }
@@ -261,7 +262,7 @@ TEST_CASE("bf16 spatial_gate: values and gradients, causal or not, weight and bi
           for (std::size_t i = 0; i < 4; ++i) {
             CAPTURE(i);
             CHECK(run.gradients[i].dtype() == dtypes[i]);
-            // The intermediate values are rounded: dv = dy ⊙ gate, and v for the gate's gradient.
+            // The intermediate values are rounded: dv = dy ⊙ gate, and v in the gate's gradient.
             const Tensor scale = add(sizes.gradients[i], Tensor::full(exact.gradients[i].shape(), 0, DType::f64));
             check_near(run.gradients[i], exact.gradients[i], scale, 1 << 16);
           }
@@ -269,8 +270,8 @@ TEST_CASE("bf16 spatial_gate: values and gradients, causal or not, weight and bi
   });
 }
 
-// The weight's gradient is a sum over b · d, which gemm splits into several blocks. Only the part below the diagonal
-// matters.
+// The weight's gradient is a sum over b · d terms, which gemm splits into several blocks. If `causal`, only the part on
+// and below the diagonal matters.
 TEST_CASE("bf16 spatial_gate: the weight's gradient over many channels") {
   for_every_isa([] {
     for (const bool causal : {false, true}) {
@@ -290,7 +291,7 @@ TEST_CASE("bf16 spatial_gate: the weight's gradient over many channels") {
   });
 }
 
-TEST_CASE("packed_linear: a bf16 weight that was packed for f32, where its panels don't serve") {
+TEST_CASE("packed_linear: a bf16 weight that was packed for f32, on instruction sets that can't use its panels") {
   const Tensor w = made({20, 31}, 1), x = made({9, 31}, 2, DType::f32), bias = made({20}, 3, DType::f32);
   const PackedWeight packed(w, DType::f32);
   const Tensor want = linear(x, raw::convert(w, DType::f32), bias);

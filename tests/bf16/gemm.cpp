@@ -1,4 +1,4 @@
-// gemm of bf16; gemm_case.h describes the reference.
+// Tests of gemm in bf16. gemm_case.h describes the reference.
 #include "gemm_case.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@
 namespace weft::test {
 using namespace detail;
 
-TEST_CASE("bf16 gemm: small sizes in some layout and with some epilogue, every instruction set, one thread and two") {
+TEST_CASE("bf16 gemm: small sizes with random layouts and epilogues, on every instruction set, one thread and two") {
   Contexts contexts;
   for (std::uint64_t seed = 1; seed <= sweep(3000u, 250u); ++seed) {
     Dice dice(seed);
@@ -24,7 +24,7 @@ TEST_CASE("bf16 gemm: small sizes in some layout and with some epilogue, every i
   }
 }
 
-TEST_CASE("bf16 gemm: larger sizes, and k of several blocks") {
+TEST_CASE("bf16 gemm: larger sizes, and several blocks of k") {
   Contexts contexts;
   for (std::uint64_t seed = 1; seed <= sweep(12u, 4u); ++seed) {
     Dice dice(seed + 10000);
@@ -38,7 +38,7 @@ TEST_CASE("bf16 gemm: larger sizes, and k of several blocks") {
   }
 }
 
-// More rows than can keep their sums at once: each pass over k leaves the bits of an f32 C, rounded.
+// There are more rows than gemm can keep f32 sums for in one pass. The result must be the f32 C, rounded once.
 TEST_CASE("bf16 gemm: a C of many rows and several blocks of k") {
   Contexts contexts;
   contexts.each([](Context& context) {
@@ -71,9 +71,9 @@ TEST_CASE("bf16 gemm: a C of many rows and several blocks of k") {
   });
 }
 
-// Many columns: each task packs its own columns while it computes the first row of tiles. Rows that fall into one set
-// of the cache.
-TEST_CASE("bf16 gemm: B is packed by its tasks, and A where its rows are a multiple of 4096 bytes apart") {
+// The matrix has many columns, so each task packs its own columns while it computes the first row of tiles. In the
+// second check, the rows of A fall into the same set of the cache.
+TEST_CASE("bf16 gemm: tasks pack B, and also A if its rows are a multiple of 4096 bytes apart") {
   Contexts contexts;
   for (const int64_t k : {64, 63})
     for (const bool transposed : {false, true}) {
@@ -85,7 +85,7 @@ TEST_CASE("bf16 gemm: B is packed by its tasks, and A where its rows are a multi
     }
 }
 
-TEST_CASE("bf16 gemm: few rows from packed weights give the bits of the weights themselves") {
+TEST_CASE("bf16 gemm: a few rows give the same bits with packed and with plain weights") {
   Contexts contexts;
   for (const int64_t m : {1, 2, 3, 4, 7, 8})
     for (const int64_t k : {1, 2, 31, 33, 200, 2111, 4500}) {
@@ -96,7 +96,7 @@ TEST_CASE("bf16 gemm: few rows from packed weights give the bits of the weights 
       Case<bfloat16> plain(t);
       t.packed = true;
       Case<bfloat16> packed(t);
-      for (auto* c : {&plain, &packed})  // includes the gaps between A's rows
+      for (auto* c : {&plain, &packed})  // NaN in the gaps between A's rows
         for (int64_t i = 0; i + 1 < m; ++i) c->a[static_cast<std::size_t>(i * (k + 1) + k)] = bfloat16(std::nanf(""));
       contexts.each([&](Context&) {
         const auto got = packed.run();
@@ -106,7 +106,7 @@ TEST_CASE("bf16 gemm: few rows from packed weights give the bits of the weights 
     }
 }
 
-TEST_CASE("bf16 gemm: NaN and infinity reach the elements that they must, and no others") {
+TEST_CASE("bf16 gemm: NaN and infinity affect the right elements and no others") {
   Contexts contexts;
   const float inf = std::numeric_limits<float>::infinity(), special[] = {inf, -inf, std::nanf(""), 0};
   for (std::uint64_t seed = 1; seed <= sweep(100u, 20u); ++seed) {
@@ -139,7 +139,7 @@ TEST_CASE("bf16 gemm: NaN and infinity reach the elements that they must, and no
 TEST_CASE(
     "gemm: an instruction set that adds products of bf16 or bytes has the bits of the set that it extends in f32 and "
     "f64") {
-  std::vector<Isa> all;  // of this machine's processor
+  std::vector<Isa> all;  // the sets that this machine's processor has
   for (Isa isa : {Isa::avx512, Isa::avx512bf16, Isa::neon, Isa::neondot, Isa::neonbf16})
     if (cpu_has(isa)) all.push_back(isa);
   const auto results = [](auto of, Isa isa, int64_t m) {
@@ -162,8 +162,9 @@ TEST_CASE(
     }
 }
 
-// Denormals times whole numbers: vdpbf16ps and bfdot may lose them, which the bound allows. Other sets lose nothing.
-TEST_CASE("bf16 gemm: only products of pairs lose denormals") {
+// Multiplies denormals by whole numbers. vdpbf16ps and bfdot may lose them, which the bound allows. Other instruction
+// sets must be exact.
+TEST_CASE("bf16 gemm: only instructions that multiply pairs lose denormals") {
   Contexts contexts;
   for (const int64_t m : {1, 9, 40}) {
     const int64_t n = 50, k = 21;

@@ -1,4 +1,4 @@
-// Models in mixed precision: each architecture and task in bf16 compared with f32, with the same parameters.
+// Tests of models in mixed precision: each architecture and task in bf16, compared with f32 for the same parameters.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ double relative_error(const Tensor& a, const Tensor& b) {
   return norm_of(sub(raw::convert(a, DType::f64), raw::convert(b, DType::f64))) / norm_of(b);
 }
 
-// The gradient of a loss times `scaled`, for each parameter.
+// Returns the gradient of `scaled` times the loss, for each parameter.
 std::vector<std::pair<std::string, Tensor>> gradients_of(const Model& model, double scaled = 1) {
   ParameterSet set(model.parameters());
   set.zero_gradients();
@@ -104,7 +104,7 @@ TEST_CASE("precision: names") {
   CHECK(error_of([] { (void)precision_from_name("f16"); }) == "[precision] expected one of f32, bf16, got \"f16\"");
 }
 
-TEST_CASE("precision: f32 by default, and bf16 has f32 parameters") {
+TEST_CASE("precision: the default is f32, and bf16 models have f32 parameters") {
   const ModelSpec spec{"gmlp", Task::causal_lm, symbols, 0, R"({"d_model":4,"layers":1,"seq_len":4})"};
   const auto model = make_model(spec, {Random(1), DType::f64});
   CHECK(model->precision() == Precision::f32);
@@ -112,9 +112,9 @@ TEST_CASE("precision: f32 by default, and bf16 has f32 parameters") {
   CHECK(model->precision() == Precision::f32);
 }
 
-// bf16 has 8 bits of precision: an operation rounds each element to 2^-9, and the errors of about thirty operations add
-// up.
-TEST_CASE("bf16 models: logits are bf16 and equal those of f32 up to rounding") {
+// bf16 has 8 bits of precision. An operation rounds each element with a relative error of at most 2^-8, and the errors
+// of about thirty operations add up.
+TEST_CASE("bf16 models: logits are bf16 and equal the f32 logits up to rounding") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
     CAPTURE(c.arch);
@@ -128,15 +128,15 @@ TEST_CASE("bf16 models: logits are bf16 and equal those of f32 up to rounding") 
   }
 }
 
-TEST_CASE("bf16 models: the mean of tokens is computed in f32 and rounded once") {
+TEST_CASE("bf16 models: the mean over tokens is computed in f32 and rounded once") {
   const Tensor tokens = tokens_of(), x = raw::convert(Random(1).normal({batch, length, 40}, 0, 1), DType::bf16);
   const Tensor want = detail::mean_of_tokens(raw::convert(x, DType::f32), tokens);
   CHECK(same_bits(detail::mean_of_tokens(x, tokens), raw::convert(want, DType::bf16)));
 }
 
-// The allowed difference is the effect of numbers rounded to bf16 on these models. Rounding only the weights, in f32,
-// has the effect `rounding`.
-TEST_CASE("bf16 models: gradients are f32 and equal those of f32 up to rounding") {
+// The allowed difference depends on how sensitive these models are to rounding. `rounding` is the effect of rounding
+// only the weights to bf16, in a model that computes in f32.
+TEST_CASE("bf16 models: gradients are f32 and equal those of f32 models up to rounding") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
     CAPTURE(c.arch);
@@ -160,8 +160,8 @@ TEST_CASE("bf16 models: gradients are f32 and equal those of f32 up to rounding"
   }
 }
 
-// Unlike f16, bf16 needs no loss scaling, because it has the exponents of f32.
-TEST_CASE("bf16 models: a loss times 2^k has gradients times 2^k, bit by bit") {
+// Unlike f16, bf16 needs no loss scaling, because it has the exponent range of f32.
+TEST_CASE("bf16 models: if the loss is multiplied by 2^k, so are the gradients, bit by bit") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
     CAPTURE(c.arch);
@@ -179,8 +179,8 @@ TEST_CASE("bf16 models: a loss times 2^k has gradients times 2^k, bit by bit") {
   }
 }
 
-// Counts activations, which have the models' inner sizes, but not parameters, gradients and TNN's coefficients.
-TEST_CASE("bf16 models: a recorded forward pass keeps half as much as in f32") {
+// Counts activations of the models' inner sizes, but not parameters, gradients and TNN's coefficients.
+TEST_CASE("bf16 models: a recorded forward pass keeps half as much memory as in f32") {
   for (const char* arch : {"gmlp", "tnn", "fnet"}) {
     CAPTURE(arch);
     const ModelSpec spec{arch, Task::masked_lm, symbols, 0, R"({"d_model":64,"layers":2,"seq_len":64})"};
@@ -201,7 +201,7 @@ TEST_CASE("bf16 models: a recorded forward pass keeps half as much as in f32") {
   }
 }
 
-TEST_CASE("bf16 models: the same bits at any number of threads") {
+TEST_CASE("bf16 models: the bits are the same for any number of threads") {
   for (const ModelCase& c : all_models) {
     const std::string config = c.config;
     CAPTURE(c.arch);
@@ -240,7 +240,7 @@ TEST_CASE("bf16 training: the loss falls as in f32, also with label smoothing") 
       }
 }
 
-TEST_CASE("bf16 training: stopped and resumed to the same bits; a state belongs to one precision") {
+TEST_CASE("bf16 training: a resumed run gives the same bits, and a state belongs to one precision") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const TemporaryFolder folder;
@@ -264,7 +264,7 @@ TEST_CASE("bf16 training: stopped and resumed to the same bits; a state belongs 
   }
 }
 
-TEST_CASE("bf16: a checkpoint is f32, records the precision, and loads like any other") {
+TEST_CASE("bf16: a checkpoint has f32 parameters, records the precision, and loads like any other") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   small.model->set_precision(Precision::bf16);
@@ -279,8 +279,8 @@ TEST_CASE("bf16: a checkpoint is f32, records the precision, and loads like any 
   CHECK(folder.read("run/config.json").find("precision") == std::string::npos);
 }
 
-// With the weights packed for one dtype, then for the other.
-TEST_CASE("bf16: a model loaded for inference has the same bits as any other, in either precision in turn") {
+// The weights are packed for one dtype, then for the other.
+TEST_CASE("bf16: a model loaded for inference gives the usual bits when the precision changes repeatedly") {
   for (const std::string& arch : own_architectures)
     for (const Task task : {usual_task(arch), Task::classifier}) {
       CAPTURE(arch);
@@ -301,8 +301,9 @@ TEST_CASE("bf16: a model loaded for inference has the same bits as any other, in
     }
 }
 
-// 2 bytes per element, then 4. 192 rows fill the panels of every instruction set, of 8, 12, 16 or 32.
-TEST_CASE("Linear: its packed weight follows the dtype of the last x, and for bf16 is packed at once") {
+// The packed weight has 2 bytes per element for bf16 and 4 for f32. 192 rows fill the panels of every instruction set,
+// which have 8, 12, 16 or 32 rows.
+TEST_CASE("Linear: its packed weight follows the dtype of the last x, and is packed immediately for bf16") {
   const NoGrad suspended;
   const Linear layer(256, 192, {Random(1), DType::f32});
   MemoryCache& memory = Context::current().memory();
@@ -317,7 +318,7 @@ TEST_CASE("Linear: its packed weight follows the dtype of the last x, and for bf
   CHECK(held_after(32, DType::bf16) == none + 2 * element);
 }
 
-TEST_CASE("bf16 token streams: the logits of the forward pass up to rounding, one by one and many at once") {
+TEST_CASE("bf16 token streams: the logits equal those of the forward pass up to rounding, for one or several tokens") {
   for (const ModelCase& c : all_models) {
     if (c.task != Task::causal_lm) continue;
     const std::string config = c.config;
@@ -342,7 +343,8 @@ TEST_CASE("bf16 token streams: the logits of the forward pass up to rounding, on
   }
 }
 
-TEST_CASE("PackedWeight: an f32 weight for bf16 has linear's bits, for any sizes; other pairs are refused") {
+TEST_CASE(
+    "PackedWeight: an f32 weight packed for bf16 gives linear's bits for any sizes, and other pairs are refused") {
   for (const std::int64_t out : {1, 5, 16, 17, 40})
     for (const std::int64_t in : {1, 7, 64})
       for (const std::int64_t rows : {1, 3, 30}) {
@@ -356,7 +358,7 @@ TEST_CASE("PackedWeight: an f32 weight for bf16 has linear's bits, for any sizes
         CHECK(same_bits(packed_linear(x, packed), linear(x, weight)));
         CHECK(same_bits(packed_linear(x, packed, bias, Activation::gelu), linear(x, weight, bias, Activation::gelu)));
         const Tensor wide = raw::convert(x, DType::f32);
-        CHECK(same_bits(packed_linear(wide, packed), linear(wide, weight)));  // uses the weight itself
+        CHECK(same_bits(packed_linear(wide, packed), linear(wide, weight)));  // computes with the weight itself
       }
   const Tensor weight = Random(1).normal({4, 4}, 0, 1);
   CHECK_THROWS_AS(PackedWeight(weight, DType::f64), Error);

@@ -1,4 +1,4 @@
-// bfloat16 and tensors of it: rounding, conversions, the four strided loops, files.
+// Tests of bfloat16 numbers and tensors: rounding, conversions, the four strided loops, files.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -39,7 +39,8 @@ float float_of(std::uint32_t bits) {
   return x;
 }
 
-// The bits of the nearest bfloat16, ties to even, found by counting multiples of the spacing around the number.
+// Returns the bits of the nearest bfloat16, with ties to even. It counts multiples of the spacing between the numbers
+// near x.
 std::uint32_t nearest(long double x) {
   const std::uint32_t sign = std::signbit(x) ? 0x8000 : 0;
   const long double magnitude = std::abs(x);
@@ -49,7 +50,7 @@ std::uint32_t nearest(long double x) {
   return sign | (rounded >= 0x1p128L ? 0x7f80 : bits_of(static_cast<float>(rounded)) >> 16);
 }
 
-// The upper bits of a NaN, made quiet.
+// Returns the upper bits of a NaN, made quiet.
 std::uint32_t kept_nan(std::uint32_t float_bits) { return float_bits >> 16 | 0x40; }
 
 Tensor every_value() {
@@ -60,7 +61,7 @@ Tensor every_value() {
 
 }  // namespace
 
-TEST_CASE("bf16: each of the 65536 numbers survives conversion to float and back") {
+TEST_CASE("bf16: each of the 65536 numbers is unchanged after conversion to float and back") {
   std::size_t wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const float x = static_cast<float>(of_bits(bits));
@@ -86,7 +87,7 @@ TEST_CASE("bf16: values between two numbers are rounded once to the nearest, tie
   CHECK(wrong == 0);
 }
 
-TEST_CASE("bf16: doubles outside of float's range, zeros, infinities and NaN") {
+TEST_CASE("bf16: doubles outside the range of float, zeros, infinities and NaN") {
   const double least = std::numeric_limits<double>::denorm_min(), most = std::numeric_limits<double>::max();
   for (double x : {0.0, -0.0, least, -least, 0x1p-134, 0x1.00001p-134, -0x1.8p-133, 0x1p-149, 0x1p-150, most, -most,
                    0x1.fep127, 0x1.feffffp127, 0x1.ffp127, 0x1.fffffep127, 0x1.ffffffffp127, 0x1p128})
@@ -102,7 +103,7 @@ TEST_CASE("bf16: doubles outside of float's range, zeros, infinities and NaN") {
 TEST_CASE("bf16: whole numbers are rounded once") {
   std::size_t wrong = 0;
   for (int shift = 8; shift < 63; ++shift) {
-    const std::int64_t one = std::int64_t{1} << shift, tie = one + (one >> 8);  // halfway between two numbers
+    const std::int64_t one = std::int64_t{1} << shift, tie = one + (one >> 8);  // halfway between two bf16 numbers
     for (std::int64_t x : {one, tie, tie - 1, tie + 1, one + 3 * (one >> 8), one + 3 * (one >> 8) - 1})
       for (std::int64_t y : {x, -x}) wrong += bfloat16(y).bits != nearest(static_cast<long double>(y));
   }
@@ -112,9 +113,9 @@ TEST_CASE("bf16: whole numbers are rounded once") {
   CHECK(bfloat16(257).bits == bfloat16(256).bits);
 }
 
-TEST_CASE("bf16: kernels read and write it like the type, in every instruction set and at every length") {
+TEST_CASE("bf16: kernels convert exactly like the type bfloat16, on every instruction set and for every length") {
   const Tensor all = every_value();
-  // Sums of each number with others that leave all kinds of lower bits, including ties.
+  // Adds each number to others, so that the sums have all kinds of lower bits, including ties.
   for (Isa isa : available_isas()) {
     CAPTURE(isa_name(isa));
     const auto add = kernels<ElementwiseKernels<bfloat16>>(isa).add;
@@ -138,7 +139,7 @@ TEST_CASE("bf16: kernels read and write it like the type, in every instruction s
         wrong += y[i].bits != (i < n ? bfloat16(static_cast<float>(from[i]) + 0x1p-8f).bits : 0x1234);
     }
     CHECK(wrong == 0);
-    // An f32 NaN whose lower bits would carry into its sign.
+    // An f32 NaN whose lower bits would carry into its sign if they were rounded.
     const auto scale = kernels<ElementwiseKernels<bfloat16>>(isa).scale;
     for (std::uint32_t nan : {0x7fffffffu, 0xffffffffu, 0x7fc08000u})
       for (std::int64_t n : {1, 64}) {
@@ -163,8 +164,8 @@ TEST_CASE("bf16: names, sizes and kinds of dtypes") {
   CHECK_FALSE(is_complex(DType::bf16));
 }
 
-TEST_CASE("bf16: tensors are made, filled, read, copied and added up") {
-  Tensor x = Tensor::full({3, 5}, 1.0 + 0x1p-8 + 0x1p-40, DType::bf16);  // a double next to a tie
+TEST_CASE("bf16: tensors are created, filled, read, copied and summed") {
+  Tensor x = Tensor::full({3, 5}, 1.0 + 0x1p-8 + 0x1p-40, DType::bf16);  // a double close to a tie
   CHECK(x.dtype() == DType::bf16);
   CHECK(x.storage().use_count() == 1);
   CHECK(x.to_vector<bfloat16>()[14].bits == 0x3f81);
@@ -182,14 +183,14 @@ TEST_CASE("bf16: tensors are made, filled, read, copied and added up") {
   for (bfloat16 v : columns.to_vector<bfloat16>()) seen.push_back(static_cast<float>(v));
   CHECK(seen == std::vector<float>{0, 3, 1, 4, 2, 5});
 
-  // 256 + 1 is a tie: each addition is rounded.
+  // 256 + 1 is a tie, because each addition is rounded.
   Tensor sum = Tensor::full({40}, 256, DType::bf16);
   raw::accumulate(sum, Tensor::full({40}, 1, DType::bf16));
   raw::accumulate(sum, Tensor::full({40}, 3, DType::bf16));
   for (bfloat16 v : sum.to_vector<bfloat16>()) CHECK(static_cast<float>(v) == 260);
 }
 
-TEST_CASE("bf16: tensors are converted with one rounding, at any length, layout and number of threads") {
+TEST_CASE("bf16: tensors are converted with one rounding, for any length, layout and number of threads") {
   const Random random(3);
   for (std::int64_t n : {0, 1, 7, 16, 33, 1009, 200003}) {
     const Tensor wide = random.normal({n}, 0, 1e3, DType::f64), narrow = raw::convert(wide, DType::f32);
@@ -224,7 +225,7 @@ TEST_CASE("bf16: tensors are converted with one rounding, at any length, layout 
   CHECK(wrong == 0);
 }
 
-TEST_CASE("bf16: to and from whole and complex numbers") {
+TEST_CASE("bf16: conversion from and to whole and complex numbers") {
   const Tensor whole =
       Tensor::from<std::int64_t>({257, -259, (std::int64_t{1} << 60) + (std::int64_t{1} << 52) + 1}, {3});
   CHECK(raw::convert(raw::convert(whole, DType::bf16), DType::f64).to_vector<double>() ==
@@ -237,7 +238,7 @@ TEST_CASE("bf16: to and from whole and complex numbers") {
                        "[convert] c64 can't be converted to bf16", Error);
 }
 
-TEST_CASE("bf16: files keep its bits, mapped or copied, beside tensors of other sizes") {
+TEST_CASE("bf16: files preserve its bits, mapped or copied, next to tensors with other element sizes") {
   const TemporaryFolder folder;
   const Tensor all = every_value(), odd = Tensor::full({3}, 0.3, DType::bf16);
   save_safetensors(folder / "a", {{"odd", odd},

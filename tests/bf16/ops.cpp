@@ -1,5 +1,5 @@
-// Operations on bf16 tensors against the same operations in f32 on the same numbers: each result is the f32 result,
-// rounded once.
+// Tests operations on bf16 tensors against the same operations in f32 on the same numbers. Each result must be the f32
+// result, rounded once.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -31,7 +31,7 @@ struct Case {
 Given f32_of(const Shape& shape) { return {shape, -2, 2, Kind::f32}; }
 Given numbers(const Shape& shape, double count) { return {shape, 0, count, Kind::i64}; }
 
-// As linear and spatial_gate record the operation.
+// Records the operation like linear and spatial_gate do.
 Tensor gated(const Tensor& gate, const Tensor& x, Activation f) {
   auto op = detail::gate_op("gate", f);
   const Inputs in{gate, x};
@@ -59,7 +59,7 @@ std::vector<Tensor> widened(const std::vector<Tensor>& all) {
   return wide;
 }
 
-// The value, and the gradients of all real inputs for a cotangent that is exact in bf16 and in any wider dtype.
+// Returns the value, and the gradients of all real inputs. The cotangent is exact in bf16 and in every wider dtype.
 Differentiated run(const Function& f, const std::vector<Tensor>& inputs) {
   Tape tape;
   std::vector<Tensor> leaves;
@@ -103,7 +103,7 @@ void check(const Case& c) {
   }
 }
 
-// Checks every instruction set.
+// Checks the cases on every instruction set.
 void check(const std::vector<Case>& cases) {
   for (Isa isa : available_isas()) {
     CAPTURE(isa_name(isa));
@@ -117,12 +117,12 @@ void check(const std::vector<Case>& cases) {
 
 using Ins = const std::vector<Tensor>&;
 
-// Lengths below, at and beyond a vector, and lengths of several tasks.
+// Lengths below, at and beyond one vector, and lengths that are divided into several tasks.
 const std::vector<Shape> shapes = {{0}, {1}, {3}, {15}, {16}, {17}, {33}, {67}, {5, 131}, {7, 2003}, {33013}};
 
 }  // namespace
 
-TEST_CASE("bf16: arithmetic, one rounding an element") {
+TEST_CASE("bf16: arithmetic rounds each element once") {
   std::vector<Case> cases;
   for (const Shape& shape : shapes) {
     const Given x{shape}, away{shape, 0.5, 3};
@@ -162,7 +162,7 @@ TEST_CASE("bf16: arithmetic, one rounding an element") {
   check(cases);
 }
 
-TEST_CASE("bf16: arithmetic that broadcasts, whose gradients are summed before they are rounded") {
+TEST_CASE("bf16: gradients of arithmetic with broadcasting are summed before they are rounded") {
   std::vector<Case> cases;
   const std::vector<std::vector<Given>> pairs = {{{{5, 131}}, {{131}, 0.5, 3}}, {{{300, 17}}, {{300, 1}, 0.5, 3}},
                                                  {{{}}, {{7, 3}, 0.5, 3}},      {{{4, 1, 19}}, {{33, 1}, 0.5, 3}},
@@ -195,7 +195,7 @@ TEST_CASE("bf16: activations and gates") {
   check(cases);
 }
 
-TEST_CASE("bf16: exp and sqrt, whose gradients use the rounded value") {
+TEST_CASE("bf16: exp and sqrt, whose gradients are computed from the rounded value") {
   for (const Shape& shape : shapes) {
     const Tensor x = raw::convert(random_tensor({shape, 0.1, 3}, 1), DType::bf16);
     const Differentiated e = run([](Ins in) { return exp(in[0]); }, {x}),
@@ -208,7 +208,7 @@ TEST_CASE("bf16: exp and sqrt, whose gradients use the rounded value") {
   }
 }
 
-TEST_CASE("bf16: sums, means and maxima, summed in f32") {
+TEST_CASE("bf16: sums, means and maxima are computed in f32") {
   std::vector<Case> cases;
   for (const Shape& shape : {Shape{1}, Shape{67}, Shape{5, 131}, Shape{300, 3, 67}, Shape{2, 70001}, Shape{40000, 3}}) {
     const auto last = static_cast<std::int64_t>(shape.size()) - 1;
@@ -224,7 +224,7 @@ TEST_CASE("bf16: sums, means and maxima, summed in f32") {
   cases.push_back({"sum over no axis", {{{1, 5}}}, [](Ins in) { return sum(in[0], {0}); }});
   cases.push_back({"sum over two runs", {{{5, 7, 3, 11}}}, [](Ins in) { return sum(in[0], {1, 3}); }});
   check(cases);
-  // 70000 ones: sums in bf16 would end at 256.
+  // The sum of 70000 ones. A sum in bf16 would stop at 256.
   CHECK(sum(Tensor::full({70000}, 1, DType::bf16)).item() == bfloat16(70000).operator float());
   CHECK(mean(Tensor::full({70001}, 3, DType::bf16)).item() == 3);
   CHECK(l2_norm(Tensor::full({70001}, 3, DType::bf16)) == l2_norm(Tensor::full({70001}, 3)));
@@ -257,7 +257,7 @@ TEST_CASE("bf16: only the parameters of a norm are differentiated") {
   for (std::size_t i : {0, 1}) CHECK(same_bits(got.gradients[i], wide.gradients[i]));
 }
 
-TEST_CASE("bf16: a norm of a sum is that of the sum rounded") {
+TEST_CASE("bf16: a norm with a residual equals the norm of the rounded sum") {
   const auto fused = [](Ins in) { return layer_norm(in[0], 1, in[2], in[3], 1e-5, in[1]); };
   const auto plain = [](Ins in) { return layer_norm(add(in[0], in[1]), 1, in[2], in[3]); };
   for (const Shape& shape : {Shape{3, 5}, Shape{67, 131}}) {
@@ -276,7 +276,7 @@ TEST_CASE("bf16: a norm of a sum is that of the sum rounded") {
       Error);
 }
 
-TEST_CASE("bf16: softmax, its gradient of the rounded value") {
+TEST_CASE("bf16: softmax, whose gradient is computed from the rounded value") {
   std::vector<Case> cases;
   for (const Shape& shape : {Shape{1, 1}, Shape{3, 7}, Shape{67, 17}, Shape{5, 1009}, Shape{0, 3}, Shape{9, 2049}})
     for (std::int64_t dim : {0, 1})
@@ -290,8 +290,8 @@ TEST_CASE("bf16: softmax, its gradient of the rounded value") {
       const Tensor x = made(c)[0], wide = widened(x);
       const Differentiated got = run([](Ins in) { return softmax(in[0], 1); }, {x});
       CHECK(is_rounded(got.y, softmax(wide, 1)));
-      // dx = y (dy - Σ dy y), within the rounding of y (2^-9 relative): 2^-9 y (|dy| + Σ |dy| y) + 2^-9 y Σ |dy| y,
-      // |dy| < 1.
+      // dx = y (dy - Σ dy y), with |dy| < 1. The bound allows a relative error of 2^-9 for y, which changes dx by up to
+      // 2^-9 y (|dy| + Σ |dy| y) + 2^-9 y Σ |dy| y.
       const Tensor exact = run([](Ins in) { return softmax(in[0], 1); }, {wide}).gradients[0], y = softmax(wide, 1);
       const auto dx = raw::convert(got.gradients[0], DType::f64).to_vector<double>();
       const auto want = raw::convert(exact, DType::f64).to_vector<double>();
@@ -304,7 +304,7 @@ TEST_CASE("bf16: softmax, its gradient of the rounded value") {
   }
 }
 
-TEST_CASE("bf16: cross entropy is f32, its gradient one rounding from it") {
+TEST_CASE("bf16: cross entropy is f32, and its gradient is rounded once") {
   std::vector<Case> cases;
   for (const Shape& shape : {Shape{1, 1}, Shape{3, 7}, Shape{67, 17}, Shape{5, 1009}, Shape{300, 131}})
     for (double range : {3.0, 30.0}) {
@@ -314,26 +314,26 @@ TEST_CASE("bf16: cross entropy is f32, its gradient one rounding from it") {
                        DType::f32});
     }
   check(cases);
-  // A nearly certain target: e^-12 of probability is left, far below the rounding of 1.
+  // A nearly certain target. The remaining probability is e^-12, which is far below the rounding error of 1.
   const Tensor x = Tensor::from<bfloat16>({bfloat16(12), bfloat16(0)}, {1, 2});
   const Tensor target = Tensor::zeros({1}, DType::i64);
   const Differentiated got = run([](Ins in) { return cross_entropy(in[0], in[1]); }, {x, target});
   CHECK(std::abs(got.gradients[0].to_vector<bfloat16>()[0].operator float()) > 1e-7f);
 }
 
-TEST_CASE("bf16: rows of a table, whose gradients are summed in f32") {
+TEST_CASE("bf16: lookup of rows of a table, whose gradients are summed in f32") {
   std::vector<Case> cases;
   for (const Shape& table : {Shape{1, 1}, Shape{7, 3}, Shape{50, 67}, Shape{3, 1009}, Shape{1000, 5}, Shape{5, 0}})
     for (std::int64_t count : {0, 1, 700})
       cases.push_back({"embedding", {numbers({count}, static_cast<double>(table[0])), {table}}, [](Ins in) {
                          return embedding(in[0], in[1]);
                        }});
-  // Many tasks at once, each with its own sums.
+  // Many concurrent tasks, each with its own sums.
   cases.push_back({"embedding", {numbers({5000}, 200), {{200, 301}}}, [](Ins in) { return embedding(in[0], in[1]); }});
   check(cases);
 }
 
-TEST_CASE("bf16: arrangements keep the numbers") {
+TEST_CASE("bf16: operations that rearrange elements don't change the numbers") {
   check({
       {"reshape",
        {{{6, 35}}},
@@ -374,13 +374,13 @@ TEST_CASE("bf16: spectral operations compute in f32 and round once") {
   CHECK(is_rounded(toeplitz_product(x, ToeplitzCoefficients(t, true)), toeplitz_product(widened(x), t, true)));
 }
 
-TEST_CASE("bf16: a tensor's gradients from several uses are added in bf16, each sum rounded") {
+TEST_CASE("bf16: if a tensor is used several times, its gradients are added in bf16, and each sum is rounded") {
   const Tensor x = Tensor::full({67}, 1, DType::bf16);
   const Differentiated got = run([](Ins in) { return add(scale(in[0], 256), add(in[0], in[0])); }, {x});
   const Tensor dy = raw::convert(random_tensor({{67}, -1, 1}, 7), DType::bf16);
   Tensor sum = scale(dy, 256);
   for (int use = 0; use < 2; ++use) raw::accumulate(sum, dy);
-  Tensor other = add(dy, dy);  // the tape decides the order of the uses
+  Tensor other = add(dy, dy);  // the order of the uses depends on the tape
   raw::accumulate(other, scale(dy, 256));
   CHECK((same_bits(got.gradients[0], sum) || same_bits(got.gradients[0], other)));
 }

@@ -1,4 +1,5 @@
-// weft/weft_c.h, used by a C program (c/use.c): the same bits as the C++ interface, and a status for every mistake.
+// Tests of weft/weft_c.h through a C program (c/use.c): it gives the same bits as the C++ interface, and a status for
+// every mistake.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -22,7 +23,7 @@
 namespace weft::test {
 namespace {
 
-// A checkpoint with parameters that no other checkpoint is likely to have.
+// Saves a checkpoint whose parameters differ from those of any other checkpoint.
 Checkpoint save_small(const std::string& folder, const std::string& arch, Task task) {
   const SmallTask small = small_task(arch, task);
   randomize(small.model->parameters(), 0.3);
@@ -48,7 +49,7 @@ GenerateOptions options_of_c() {
   return options;
 }
 
-// A model of the C interface, for tests written in C++.
+// Owns a model of the C interface, for tests written in C++.
 struct Handle {
   explicit Handle(const std::string& folder) { REQUIRE(weft_load(folder.c_str(), &model) == WEFT_OK); }
   ~Handle() { weft_model_free(model); }
@@ -68,7 +69,7 @@ std::vector<float> run(const weft_model* model, const std::vector<std::int64_t>&
 
 }  // namespace
 
-TEST_CASE("C interface: a language model's logits, stream and texts are those of the C++ interface, bit by bit") {
+TEST_CASE("C interface: a language model's logits, stream and texts equal those of the C++ interface, bit by bit") {
   for (const char* arch : {"gmlp", "tnn"}) {
     CAPTURE(arch);
     const TemporaryFolder folder;
@@ -124,7 +125,7 @@ TEST_CASE("C interface: a language model's logits, stream and texts are those of
   }
 }
 
-TEST_CASE("C interface: a classifier's probabilities are those of the C++ interface, bit by bit") {
+TEST_CASE("C interface: a classifier's probabilities equal those of the C++ interface, bit by bit") {
   const TemporaryFolder folder;
   Checkpoint saved = save_small(folder / "classes", "fnet", Task::classifier);
   const std::vector<std::string> texts = {"red green and 5", "north", "", "one two three four five six"};
@@ -148,7 +149,7 @@ TEST_CASE("C interface: a classifier's probabilities are those of the C++ interf
   CHECK(std::vector<double>(answers.probabilities, answers.probabilities + answers.count) == expected);
 }
 
-TEST_CASE("C interface: training on rows in memory, which weft_load loads") {
+TEST_CASE("C interface: training on rows in memory gives a model that weft_load reads") {
   const TemporaryFolder folder;
   std::vector<const char*> texts, labels;
   for (int i = 0; i < 8; ++i)
@@ -181,7 +182,7 @@ TEST_CASE("C interface: training on rows in memory, which weft_load loads") {
   REQUIRE(train("run") == WEFT_OK);
   CHECK(seen.steps == 60);
   CHECK(seen.loss < 1);
-  // The same as fit() trains in C++.
+  // fit() in C++ trains the same model.
   const Handle model(folder / "run");
   weft_info info{};
   info.struct_size = sizeof info;
@@ -219,7 +220,7 @@ TEST_CASE("C interface: training on rows in memory, which weft_load loads") {
   CHECK(train("short") == WEFT_OK);
 }
 
-TEST_CASE("C interface: mistakes in training") {
+TEST_CASE("C interface: mistakes in training are reported") {
   const TemporaryFolder folder;
   const char *texts[] = {"a", "b", "c"}, *labels[] = {"x", "y", "x"}, *missing[] = {"a", nullptr, "c"};
   const std::string path = folder / "run";
@@ -250,7 +251,7 @@ TEST_CASE("C interface: mistakes in training") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("C interface: every mistake has a status and a message, and changes nothing") {
+TEST_CASE("C interface: every mistake gives a status and a message, and changes nothing") {
   const TemporaryFolder folder;
   (void)save_small(folder / "lm", "gmlp", Task::causal_lm);
   (void)save_small(folder / "classes", "fnet", Task::classifier);
@@ -258,7 +259,7 @@ TEST_CASE("C interface: every mistake has a status and a message, and changes no
   CHECK(std::string(c_failure()) == "");
 }
 
-TEST_CASE("C interface: a callback that throws ends the text; nothing crosses") {
+TEST_CASE("C interface: a callback that throws ends the text, and no exception crosses the interface") {
   const TemporaryFolder folder;
   (void)save_small(folder / "lm", "gmlp", Task::causal_lm);
   const Handle handle(folder / "lm");
@@ -293,7 +294,7 @@ TEST_CASE("C interface: a callback may call weft") {
   CHECK(inner.logits == run(handle.model, {1, 2, 3}));
 }
 
-TEST_CASE("C interface: precision, and streams that it ends") {
+TEST_CASE("C interface: a change of precision invalidates the streams") {
   const TemporaryFolder folder;
   const Checkpoint saved = save_small(folder / "lm", "gmlp", Task::causal_lm);
   const Handle handle(folder / "lm");
@@ -313,7 +314,7 @@ TEST_CASE("C interface: precision, and streams that it ends") {
   weft_stream_free(stream);
 }
 
-TEST_CASE("C interface: a stream keeps its model") {
+TEST_CASE("C interface: a stream keeps its model alive") {
   const TemporaryFolder folder;
   (void)save_small(folder / "lm", "tnn", Task::causal_lm);
   weft_stream* stream = nullptr;

@@ -1,4 +1,4 @@
-/* A program in C99: everything of weft/weft_c.h. */
+/* A program in C99 that uses everything in weft/weft_c.h. */
 #include "use.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ static void expect(int right, int line, const char* what) {
 
 const char* c_failure(void) { return failure; }
 
-/* Collects text until it has had enough of pieces. */
+/* Collects text until it has `enough` pieces. If `enough` is 0, it collects all pieces. */
 typedef struct collected {
   char* text;
   size_t size, capacity;
@@ -113,7 +113,7 @@ void c_use_classifier(const void* bytes, size_t size, const char* const* texts, 
   weft_model_free(model);
 }
 
-/* The call fails with `status`, and the message has `what` in it. */
+/* Expects that the call fails with the status `expected` and a message that contains `what`. */
 #define REFUSED(expected, what, call)                                     \
   do {                                                                    \
     const weft_status got = call;                                         \

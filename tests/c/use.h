@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-// The first check that failed, as "file:line: what"; "" if none has.
+// Returns the first check that failed, as "file:line: what", or "" if all succeeded.
 const char* c_failure(void);
 
 // Results of a causal language model, with room for small models.
@@ -15,8 +15,8 @@ typedef struct c_language_answers {
   size_t tokens_count, logits_count, stream_count;
   int64_t tokens[64];
   float logits[8192];        // for all tokens
-  float stream_logits[512];  // after the last token, appended in two pieces
-  float copy_logits[512];    // after the first piece, and the first token once more
+  float stream_logits[512];  // after the last token, when the tokens are appended in two pieces
+  float copy_logits[512];    // after the first piece and a repeated first token
   char decoded[512];
   char generated[4096];
   int64_t symbols;
@@ -37,7 +37,7 @@ typedef struct c_class_answers {
 void c_use_classifier(const void* bytes, size_t size, const char* const* texts, size_t texts_count,
                       c_class_answers* answers);
 
-// Makes every mistake that a caller can make and the library can detect.
+// Makes every mistake that the library can detect.
 void c_make_mistakes(const char* language_model, const char* classifier);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// weft average: averages of checkpoints.
+// Tests of weft average, which averages checkpoints.
 #include <doctest/doctest.h>
 #include <weft/checkpoint.h>
 
@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// Runs of the same model whose best and last checkpoints differ: at this rate the validation loss rises.
+// Runs of the same model. At this learning rate the validation loss rises, so the best and the last checkpoint differ.
 struct AveragedRuns {
   TemporaryFolder folder;
 
@@ -39,7 +39,7 @@ std::vector<double> values(const std::string& folder) {
 
 }  // namespace
 
-TEST_CASE("weft average: each parameter is the mean of theirs, rounded once") {
+TEST_CASE("weft average: each parameter is the mean of the checkpoints' parameters, rounded once") {
   const AveragedRuns runs;
   runs.train("other", "--seed 2");
   const std::vector<std::string> folders = {runs.at("run/best"), runs.at("run/last"), runs.at("other/last")};
@@ -63,7 +63,7 @@ TEST_CASE("weft average: each parameter is the mean of theirs, rounded once") {
   CHECK(weft("eval " + runs.at("mean") + " --text " + runs.at("text")).code == 0);
 }
 
-TEST_CASE("weft average: it takes a run's best checkpoint, and the average of a model with itself is the model") {
+TEST_CASE("weft average: it uses a run's best checkpoint, and the average of a model with itself is the model") {
   const AveragedRuns runs;
   REQUIRE(weft("average " + runs.at("run") + " " + runs.at("run/best/model.safetensors") + " --out " + runs.at("mean"))
               .code == 0);
@@ -110,7 +110,7 @@ TEST_CASE(
   CHECK(weft("average " + two + " --overwrite --out " + runs.at("int8")).code == 0);
 }
 
-TEST_CASE("weft average: classifiers with other labels, or rows of other lengths, are different models") {
+TEST_CASE("weft average: classifiers with different labels or row lengths are different models") {
   const AveragedRuns runs;
   const std::string rows = "train --arch fnet --steps 2" + sizes;
   std::string first = "a b c d,x\nb c d a,y\n", second = "a b c d,x\nb c d a,z\n";

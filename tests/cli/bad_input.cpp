@@ -1,4 +1,5 @@
-// Bad input: one clear line, a non-zero exit, and an existing checkpoint stays as it was.
+// Tests of bad input. The command prints one clear line, exits with a non-zero code, and leaves an existing checkpoint
+// unchanged.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -36,7 +37,7 @@ class Fixture {
   std::string text() const { return folder / "text"; }
   std::string run() const { return folder / "run"; }
 
-  // Runs the arguments and checks that they fail as documented.
+  // Runs the command with these arguments and checks that it fails as documented.
   void refuses(const std::string& arguments, const std::string& part, int code = 1) const {
     CAPTURE(arguments);
     const Outcome outcome = weft(arguments);
@@ -120,11 +121,11 @@ TEST_CASE_FIXTURE(Fixture, "models that can't be made") {
   refuses(gmlp + "--d-ffn 7", "d_ffn");
   refuses(gmlp + "--d-model 0", "--d-model", 2);
   refuses(gmlp + "--dropout 1", "--dropout", 2);
-  refuses(gmlp + "--d-model 10000000", "--d-model");  // more than any machine's memory
+  refuses(gmlp + "--d-model 10000000", "--d-model");  // more than the memory of any machine
   refuses(gmlp + "--batch 1000000000000", "batch");
 }
 
-TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
+TEST_CASE_FIXTURE(Fixture, "training options that are invalid") {
   const std::string plain = "train --arch gmlp --out " + run() + " --text " + text() + " ";
   const std::string train = plain + "--overwrite ";
   refuses(train + "--optimizer none", "--optimizer: unknown optimizer \"none\"", 2);
@@ -160,18 +161,18 @@ TEST_CASE_FIXTURE(Fixture, "training options that make no sense") {
   refuses("train --arch gmlp --text " + text() + " --out " + (folder / "new") + " --log /proc/weft", "/proc/weft");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only if asked, also by a run that is stopped at once") {
+TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only on request, even by a run that is stopped immediately") {
   const std::string train = "train --arch gmlp --text " + text() + sizes + "--seed 2 --steps 3 --out " + run();
   const std::string state = folder.read("run/last/training.safetensors");
   refuses(train, "--overwrite");
   refuses(train, "--resume");
-  const std::string abandoned = ".weft-4194305-0.tmp";  // above Linux's highest process number
+  const std::string abandoned = ".weft-4194305-0.tmp";  // a process number above Linux's maximum
   folder.write("run/" + abandoned, "x");
   const Outcome stopped = weft_with_signal(train, "weft", SIGINT);
-  CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // it ended by itself, or by an early signal
+  CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // it either ended by itself or received an early signal
   CHECK(contains(stopped.err, "--overwrite"));
   CHECK(folder.read("run/last/training.safetensors") == state);
-  std::filesystem::remove(folder / "run/last/model.safetensors");  // a run killed in its first checkpoint leaves this
+  std::filesystem::remove(folder / "run/last/model.safetensors");  // as after a kill during the first checkpoint
   CHECK(fails_with(weft(train), 1, "training.safetensors"));
   CHECK(std::filesystem::exists(folder / ("run/" + abandoned)));
   CHECK(weft(train + " --overwrite").code == 0);
@@ -205,7 +206,8 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
   refuses("generate --checkpoint " + run() + " --tokens 20 >/dev/full", "standard output");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a loss that is not finite: the step is named, and the last good checkpoint is kept") {
+TEST_CASE_FIXTURE(Fixture,
+                  "a loss that is not finite: the error names the step, and the last good checkpoint is kept") {
   const std::string before = folder.read("run/last/model.safetensors");
   const Outcome outcome =
       weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 " + "--overwrite --out " +

@@ -1,4 +1,4 @@
-// weft classify on files of rows: the formats and columns of training, and CSV with the predictions added.
+// Tests of weft classify on files of rows: the formats and columns of training, and CSV with added predictions.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace {
 
 const std::string small = sizes + "--min-count 1 --threads 1 ";
 
-// A run of colors and winds, whose text is in the columns "note" and "more".
+// A run on colors and winds. Its text is in the columns "note" and "more".
 class Rows {
  public:
   Rows() {
@@ -42,7 +42,7 @@ class Rows {
     for (const std::string& text : texts) all += answer(text) + "\n";
     return all;
   }
-  // The text as two CSV columns.
+  // Returns the text as two CSV columns.
   std::string cells(const std::string& text) const {
     std::string both = answer(text);
     both[both.find('\t')] = ',';
@@ -60,7 +60,7 @@ bool says(const Outcome& outcome, const std::string& file, const std::string& fo
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Rows, "weft classify: each format of training, by the columns of training") {
+TEST_CASE_FIXTURE(Rows, "weft classify: it reads each format of training with the columns of training") {
   const std::vector<std::string> texts = {"red green", "north south west", "blue"};
   const std::string want = answers(texts), columns = "text in columns \"note\" and \"more\"";
   const auto gives = [&](const Outcome& outcome, const std::string& file, const std::string& form) {
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: each format of training, by the columns 
   gives(classify("g", jsonl), "g", "JSON lines, " + columns);
   gives(classify("h", "__label__wind red green\nnorth south __label__colour west\n__label__other blue\n"), "h",
         "fastText's lines");
-  // Without column names: by options, or by the labels that the model knows.
+  // Without column names, the columns come from options or from the labels that the model knows.
   gives(classify("i.csv", "red green,1\nnorth south west,2\nblue,3\n", "--columns text=1"), "i.csv",
         "CSV without a header, text in column 1");
   std::filesystem::copy(folder / "run/best", folder / "plain", std::filesystem::copy_options::recursive);
@@ -103,11 +103,11 @@ TEST_CASE_FIXTURE(Rows, "weft classify: each format of training, by the columns 
   folder.write("one.csv", "note\nred green\nnorth south west\nblue\n");
   gives(weft("classify " + run + "/best/ " + (folder / "one.csv")), "one.csv",
         "CSV with a header, text in column \"note\"");
-  // On standard input, if options name the format.
+  // Reads standard input if options name the format.
   gives(weft("classify " + run + " - --format csv <" + (folder / "a.csv")), "-", "CSV with a header, " + columns);
 }
 
-TEST_CASE_FIXTURE(Rows, "weft classify: columns that a run of another version doesn't record come from its options") {
+TEST_CASE_FIXTURE(Rows, "weft classify: if a run of another version doesn't record columns, options name them") {
   auto json = nlohmann::ordered_json::parse(folder.read("run/run.json"));
   CHECK(json["found"]["columns"].dump() == R"(["note","more"])");
   json["found"].erase("columns");
@@ -116,7 +116,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: columns that a run of another version do
              "CSV with a header, text in columns \"note\" and \"more\""));
 }
 
-TEST_CASE_FIXTURE(Rows, "weft classify: lines that only resemble rows are texts") {
+TEST_CASE_FIXTURE(Rows, "weft classify: lines that only look like rows are texts") {
   for (const std::string content :
        {"red, green\nnorth, south\n", "wind, north\ncolour, red\n", "red;green\n", "red\tgreen\n",
         "\"red\", she said\n", "{red}\n", "note\nred\n", "\n\n", "red\r\n\r\ngreen", "[{\"note\": 1}]\n"}) {
@@ -154,7 +154,7 @@ TEST_CASE_FIXTURE(
         "\"a \"\"b\"\"\",\"red\r\nred\",\"green, green\",," +
             cells("red\r\nred green, green") + "\nx,north\t,,1," + cells("north\t") + "\ny,,,," + cells("") + "\n");
   CHECK(classify("a.csv", csv).out == answers({"red\r\nred green, green", "north\t", ""}));
-  // JSON objects that each may lack some keys; labels next to each other; texts by lines; rows without names.
+  // JSON objects that lack some keys, adjacent labels, texts by lines, and rows without names.
   CHECK(classify("b.jsonl", "{\"note\": \"red\", \"id\": 7}\n{\"more\": \"green\", \"id\": {\"a\": [1, \"b\"]}}\n",
                  "--csv")
             .out == "note,id,more,label,probability\nred,7,," + cells("red") +
@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
   CHECK(fails_with(classify("f.csv", "note,more\n", "--format folders"), 1, "is only for training"));
 }
 
-TEST_CASE("weft classify, eval: --literal-quotes is taken over from the run, and other formats ignore it") {
+TEST_CASE("weft classify, eval: --literal-quotes is that of the run, and other formats ignore it") {
   const TemporaryFolder folder;
   std::string csv = "label,text\n";
   for (int i = 0; i < 20; ++i) csv += i % 2 ? "wind,\"north\"\n" : "colour,\"red\n";

@@ -29,7 +29,7 @@ pid_t start_shell(const std::string& command, const TemporaryFolder& folder) {
   return child;
 }
 
-// sh replaces itself with weft by exec, so that signals reach weft.
+// The shell replaces itself with weft by exec, so that signals reach weft.
 pid_t start(const std::string& arguments, const TemporaryFolder& folder) {
   return start_shell("\"$WEFT\" " + arguments, folder);
 }

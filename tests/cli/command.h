@@ -1,4 +1,4 @@
-// Runs the built weft command, whose path is in the environment variable WEFT.
+// Runs the built weft command. The environment variable WEFT has its path.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,24 +10,24 @@ struct Outcome {
   std::string out, err;
 };
 
-// `arguments` are words of a shell command.
+// Runs weft. `arguments` are words of a shell command.
 Outcome weft(const std::string& arguments);
 
-// Runs a shell line, in which "$WEFT" is the command. `action`, if given, is called repeatedly with the folder in which
-// the line runs and the process's id, until it returns true.
+// Runs a shell line, in which "$WEFT" stands for the command. If `action` is given, it is called repeatedly until it
+// returns true. Its arguments are the folder in which the line runs and the number of the process.
 Outcome shell(const std::string& line, const std::function<bool(const std::string& folder, int process)>& action = {});
 
-// Starts it, waits until standard error has `text`, sends the signal, and waits for the end.
+// Starts weft, waits until standard error contains `text`, sends the signal, and waits for the end.
 Outcome weft_with_signal(const std::string& arguments, const std::string& text, int signal);
 
-// Starts it, sends the signal after this many milliseconds, and waits for the end.
+// Starts weft, sends the signal after this many milliseconds, and waits for the end.
 Outcome weft_killed_after(const std::string& arguments, int milliseconds, int signal);
 
 bool contains(const std::string& text, const std::string& part);
-// Whether the exit code is `code`, standard output is empty, and standard error is one line that begins with "weft: "
-// and contains `part`.
+// Returns whether the exit code is `code`, standard output is empty, and standard error is one line that starts with
+// "weft: " and contains `part`.
 bool fails_with(const Outcome& outcome, int code, const std::string& part);
-// The number after the last `label` in the text, NaN if there is none.
+// Returns the number after the last `label` in the text, or NaN if there is none.
 double number_after(const std::string& text, const std::string& label);
 
 }  // namespace weft::test

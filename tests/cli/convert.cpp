@@ -1,4 +1,4 @@
-// Other programs' checkpoints on the command line: used directly, and converted.
+// Tests of other programs' checkpoints on the command line: they are used directly, or converted.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Checkpoint fnet(Task task, std::shared_ptr<const Tokenizer> tokenizer, const std
 
 std::shared_ptr<const Tokenizer> ids() { return tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})"); }
 
-// Learned by "unigram"; null without SentencePiece.
+// Returns a tokenizer learned with "unigram", or null without SentencePiece.
 std::shared_ptr<const Tokenizer> pieces() {
   register_optional_tokenizers();
   const std::vector<std::string> kinds = tokenizer_kinds();
@@ -57,7 +57,7 @@ std::string rows() {
 
 }  // namespace
 
-TEST_CASE("weft convert: to weft's format and back, with notes on what has no place or is left out") {
+TEST_CASE("weft convert: to weft's format and back, with notes on what can't be stored or is left out") {
   const TemporaryFolder folder;
   const std::string in = folder / "in", own = folder / "own", back = folder / "back";
   (void)save_checkpoint_as(form, in, fnet(Task::masked_lm, ids()));
@@ -89,7 +89,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what has no pl
                    "doesn't name its format: give --from"));
   CHECK(fails_with(weft("convert --from " + form + " " + (folder / "nothing") + " " + (folder / "x")), 1,
                    "nothing/model.safetensors"));
-  // A run.
+  // Converts a run.
   folder.write("text", small_text());
   const std::string run = folder / "run";
   REQUIRE(weft("train --arch fnet --text " + (folder / "text") +
@@ -141,7 +141,8 @@ TEST_CASE("weft info of another program's checkpoint names its format") {
   CHECK(fails_with(weft("classify " + (folder / "in") + " </dev/null"), 1, "is a masked-lm"));
 }
 
-TEST_CASE("weft classify, fill-mask, eval and train --from take other programs' checkpoints as they are; --pad-to") {
+TEST_CASE(
+    "weft classify, fill-mask, eval and train --from read other programs' checkpoints directly, also with --pad-to") {
   const TemporaryFolder folder;
   const auto tokenizer = pieces();
   if (!tokenizer) return;

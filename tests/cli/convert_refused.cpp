@@ -1,4 +1,4 @@
-// weft convert: refusals, and files that it leaves alone.
+// Tests of weft convert: what it refuses, and which files it leaves unchanged.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ TEST_CASE("weft convert: it replaces or removes existing files only with --overw
     CHECK(folder.read("out/" + file) == "somebody's");
     std::filesystem::remove_all(folder / "out");
   }
-  folder.write("out/spiece.model", "somebody's");  // weft's own format doesn't write this file
+  folder.write("out/spiece.model", "somebody's");  // weft's own format has no such file
   CHECK(weft(convert).code == 0);
   CHECK(folder.read("out/spiece.model") == "somebody's");
   folder.write("out/spiece.model", "somebody's");
@@ -40,7 +40,7 @@ TEST_CASE("weft convert: it replaces or removes existing files only with --overw
   CHECK(!std::filesystem::exists(folder / "out/spiece.model"));
 }
 
-TEST_CASE("weft convert: a task that differs from IN's") {
+TEST_CASE("weft convert: a task that differs from the task of IN") {
   const TemporaryFolder folder;
   for (const std::string form : {"weft", "huggingface-fnet"}) {
     save(form, folder / form);
@@ -50,7 +50,7 @@ TEST_CASE("weft convert: a task that differs from IN's") {
   }
 }
 
-TEST_CASE("weft convert: IN that doesn't exist, or holds no checkpoint") {
+TEST_CASE("weft convert: IN doesn't exist, or has no checkpoint") {
   const TemporaryFolder folder;
   const std::string out = " " + (folder / "out");
   CHECK(fails_with(weft("convert " + (folder / "nothing") + out), 1, "nothing\", doesn't exist"));

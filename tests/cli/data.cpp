@@ -1,4 +1,4 @@
-// weft data: ListOps, associative recall, and descriptions of packages.
+// Tests of weft data: ListOps, associative recall, and descriptions of packages.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -20,7 +20,7 @@ struct Row {
   std::string text, label;
 };
 
-// The rows of a file. Checks its header.
+// Returns the rows of a file and checks its header.
 std::vector<Row> rows_of(const std::string& file) {
   std::istringstream lines(file);
   std::string line;
@@ -39,7 +39,7 @@ std::vector<Row> rows_of(const std::string& file) {
   return rows;
 }
 
-// Properties of an expression that the rules of ListOps determine.
+// Properties of an expression that follow from the rules of ListOps.
 struct Expression {
   std::size_t at = 0;
   int depth = 0, fewest = 1000, most = 0;
@@ -82,7 +82,7 @@ struct Generated : TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("listops: lengths, depth, arguments and values are within the rules, no row comes twice") {
+TEST_CASE("listops: lengths, depth, arguments and values follow the rules, and no row occurs twice") {
   const Generated folder;
   for (const std::string rules : {"--train 600 --validation 20 --test 10",
                                   "--min-length 10 --max-length 60 --depth 4 --arguments 5 --train 500"}) {
@@ -115,9 +115,9 @@ TEST_CASE("listops: lengths, depth, arguments and values are within the rules, n
   }
 }
 
-// With lengths that exclude almost nothing, the frequencies are those of the rules: at depth 2 of 3, a node is a digit
-// with probability 3/4.
-TEST_CASE("listops: digits, operators and numbers of arguments are as likely as they should be") {
+// These lengths exclude almost nothing, so the frequencies are those of the rules. For example, a node at depth 2 of 3
+// is a digit with probability 3/4.
+TEST_CASE("listops: digits, operators and numbers of arguments have the right probabilities") {
   const Generated folder;
   const std::vector<Row> rows =
       folder.make("listops --min-length 3 --max-length 5000 --depth 2 --arguments 10 --train 20000");
@@ -154,7 +154,7 @@ TEST_CASE("listops: digits, operators and numbers of arguments are as likely as 
   CHECK(leaves / nodes == doctest::Approx(0.7).epsilon(0.1));  // long rows have fewer leaves
 }
 
-TEST_CASE("listops: a seed gives the same bytes, on every machine; another one gives others") {
+TEST_CASE("listops: a seed gives the same bytes on every machine, and different seeds give different bytes") {
   const Generated folder;
   const std::string small = "listops --min-length 5 --max-length 20 --train 30 --validation 5 --test 5";
   const auto first = folder.make(small, "a"), again = folder.make(small + " --seed 1", "b"),
@@ -167,7 +167,7 @@ TEST_CASE("listops: a seed gives the same bytes, on every machine; another one g
   CHECK(folder.make("recall --length 16 --pairs 3 --train 1", "d")[0].text == ". k2 v2 k1 v0 . . . . . k0 v1 . . k2");
 }
 
-TEST_CASE("listops --check: with round brackets or without, and the first label that is wrong") {
+TEST_CASE("listops --check: with or without round brackets, and the first label that is wrong") {
   const TemporaryFolder folder;
   folder.write(
       "right",
@@ -201,7 +201,7 @@ TEST_CASE("listops --check: with round brackets or without, and the first label 
     CHECK(fails_with(weft("data listops --check " + (folder / "right") + " " + other), 2, "--check"));
 }
 
-TEST_CASE("recall: each key once with its own value, somewhere; the label is that of the last symbol") {
+TEST_CASE("recall: each key occurs once, at any place, with its own value, and the label is that of the last symbol") {
   const Generated folder;
   const std::vector<Row> rows = folder.make("recall --length 40 --pairs 4 --train 2000 --validation 2 --test 3");
   CHECK(rows.size() == 2005);
@@ -239,7 +239,7 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
   CHECK(asked.size() == 4);
   CHECK(order.size() == 4 + 3 * 16);
   for (const auto& each : order) CHECK(each.second == doctest::Approx(501).epsilon(0.2));
-  CHECK(places.size() == 37);  // 0 to 36: up to the last symbol, the queried key
+  CHECK(places.size() == 37);  // positions 0 to 36, before the last symbol, which is the queried key
   for (const auto& each : places) CHECK(each.second == doctest::Approx(8020 / 37.0).epsilon(0.35));
   const Outcome checked = weft("data recall --check " + (folder / "set/train.tsv"));
   CHECK(checked.out == "rows 2000\nagree 2000\n");
@@ -249,7 +249,7 @@ TEST_CASE("recall: each key once with its own value, somewhere; the label is tha
   CHECK(fails_with(weft("data recall --check " + (folder / "none")), 1, "expected a value of the last key, \"k2\""));
 }
 
-TEST_CASE("weft data: bad input, and files that are there already") {
+TEST_CASE("weft data: bad input, and files that already exist") {
   const TemporaryFolder folder;
   const std::string small = "data listops --min-length 5 --max-length 20 --train 5 --validation 5 --test 5";
   CHECK(fails_with(weft("data"), 2, "give a subcommand: listops, recall, news"));
@@ -265,7 +265,7 @@ TEST_CASE("weft data: bad input, and files that are there already") {
   const std::string before = folder.read("set/train.tsv");
   CHECK(fails_with(weft(small + " --seed 2 --out " + (folder / "set")), 1, "already exists: --overwrite replaces it"));
   CHECK(folder.read("set/train.tsv") == before);
-  // Only [MIN a b ]: 4 · 100 rows.
+  // Only [MIN a b ] is possible, which gives 4 · 100 rows.
   const Outcome few =
       weft("data listops --min-length 3 --max-length 5 --train 395 --validation 4 --test 2 --out " + (folder / "few"));
   CHECK(fails_with(few, 1, "after 400 rows: these options allow too few"));
@@ -276,7 +276,7 @@ TEST_CASE("weft data: bad input, and files that are there already") {
                    "can't make the folder \"" + (folder / "file/x") + "\": Not a directory"));
 }
 
-// Package records: `count` per section, with descriptions made of the section's own words.
+// Package records, `count` per section. The descriptions consist of the section's own words.
 std::string packages(const std::vector<std::string>& sections, int count) {
   std::string text;
   for (int i = 0; i < count; ++i)
@@ -287,7 +287,7 @@ std::string packages(const std::vector<std::string>& sections, int count) {
   return text;
 }
 
-TEST_CASE("weft data news: descriptions by sections, each text once; a tenth of each label for the test") {
+TEST_CASE("weft data news: descriptions by section, each text once, and a tenth of each label for the test") {
   const TemporaryFolder folder;
   folder.write("records", packages({"games", "universe/sound", "libs"}, 40) + packages({"sound"}, 40) +
                               packages({"mail"}, 19) + "Package: no-description\nSection: mail\n");
@@ -311,13 +311,13 @@ TEST_CASE("weft data news: descriptions by sections, each text once; a tenth of 
   std::size_t games = 0;
   for (std::size_t at = 0; (at = first.find("\ngames,", at)) != std::string::npos; ++at) ++games;
   CHECK(games == 4);
-  // The order of the source's records changes nothing. Existing files stay unless they are to be replaced.
+  // The order of the source's records has no effect. Existing files are only replaced on request.
   CHECK(fails_with(weft("data news" + both + records), 1, "already exists: --overwrite replaces it"));
   folder.write("records", packages({"sound", "games"}, 40));
   REQUIRE(weft("data news --overwrite" + both + records).code == 0);
   CHECK(folder.read("test.csv") == first);
-  // All rows in one file, fewer rows, other sections, and all sections with enough rows if the default ones have too
-  // few.
+  // Writes all rows into one file, fewer rows, and other sections. If the default sections have too few rows, uses all
+  // sections with enough rows.
   folder.write("records", packages({"games", "libs", "perl"}, 40));
   CHECK(weft("data news --overwrite --rows 30 --out " + out + records).out == out + " 90\n");
   CHECK(contains(weft("data news --overwrite --section perl --section libs --section perl --out " + out + records).err,
@@ -335,7 +335,7 @@ TEST_CASE("weft data news: descriptions by sections, each text once; a tenth of 
   CHECK(fails_with(weft("data news" + records), 2, "--out is required"));
 }
 
-TEST_CASE("weft data news: the system's own packages, by apt-cache if it is there") {
+TEST_CASE("weft data news: the system's own packages, if apt-cache is installed") {
   const TemporaryFolder folder;
   folder.write("bin/apt-cache", "#!/bin/sh\n[ \"$1\" = dumpavail ] && cat " + (folder / "records") + "\n");
   std::filesystem::permissions(folder / "bin/apt-cache", std::filesystem::perms::owner_all);
@@ -346,7 +346,7 @@ TEST_CASE("weft data news: the system's own packages, by apt-cache if it is ther
   CHECK(contains(made.err, "apt-cache dumpavail: descriptions of 40 packages"));
 }
 
-TEST_CASE("weft data: a signal leaves nothing") {
+TEST_CASE("weft data: a signal leaves no file behind") {
   const TemporaryFolder folder;
   const Outcome stopped = weft_killed_after("data listops --train 100000000 --out " + (folder / "set"), 500, SIGINT);
   CAPTURE(stopped.err);

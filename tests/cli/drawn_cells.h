@@ -1,4 +1,4 @@
-// Decodes the cells of a grid of report::drawn_grid, like the page: NaN where a cell is empty.
+// Decodes the cells of a grid of report::drawn_grid in the same way as the page. Empty cells are NaN.
 #pragma once
 #include <cmath>
 #include <string>

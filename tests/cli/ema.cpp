@@ -1,4 +1,4 @@
-// weft train --ema and --rates: what they write, that a resumed run gives the same bits, and values that can't be.
+// Tests of weft train --ema and --rates: what they write, that a resumed run gives the same bits, and invalid values.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ NamedParameters parameters_of(const std::string& folder) { return load_checkpoin
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Rows, "weft train --ema: checkpoints hold the average, and a resumed run the same bits") {
+TEST_CASE_FIXTURE(Rows, "weft train --ema: checkpoints have the average, and a resumed run gives the same bits") {
   CHECK(weft(train + "--steps 8 --ema 0.5 --out " + (folder / "whole")).code == 0);
   CHECK(weft(train + "--steps 8 --out " + (folder / "plain")).code == 0);
   const auto run = nlohmann::json::parse(folder.read("whole/run.json"));
@@ -39,7 +39,7 @@ TEST_CASE_FIXTURE(Rows, "weft train --ema: checkpoints hold the average, and a r
   CHECK(fails_with(weft(train + "--ema 1 --steps 2 --out " + (folder / "bad")), 2, "--ema"));
 }
 
-TEST_CASE_FIXTURE(Rows, "weft train --rates: parameters of rate 0 stay as they are") {
+TEST_CASE_FIXTURE(Rows, "weft train --rates: parameters with rate 0 don't change") {
   CHECK(weft(train + "--steps 1 --lr 1e-30 --out " + (folder / "start")).code == 0);
   CHECK(weft(train + "--steps 4 --rates embedding=0,blocks.0.sgu=2 --out " + (folder / "run")).code == 0);
   CHECK(nlohmann::json::parse(folder.read("run/run.json")).at("training").at("rates") == "embedding=0,blocks.0.sgu=2");

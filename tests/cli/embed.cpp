@@ -1,4 +1,4 @@
-// weft train --task retrieval, embed and nearest.
+// Tests of weft train --task retrieval, weft embed and weft nearest.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 namespace weft::test {
 namespace {
 
-// Pairs of texts about the same thing.
+// Pairs of texts on the same subject.
 std::string pairs() {
   std::string csv = "title,body\n";
   const char* things[] = {"apple", "bridge", "candle", "dragon", "engine", "forest", "garden", "harbor"};
@@ -71,7 +71,7 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
       "--batch 1: a retrieval learns from the other pairs of a batch"));
 }
 
-TEST_CASE("embeddings: pairs whose cells have line ends") {
+TEST_CASE("embeddings: pairs whose cells contain line breaks") {
   const TemporaryFolder folder;
   std::string csv = "title,body\n";
   for (int k = 0; k < 20; ++k)

@@ -1,4 +1,4 @@
-// weft eval and weft generate of a checkpoint.
+// Tests of weft eval and weft generate with a checkpoint.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-TEST_CASE("eval of a checkpoint that doesn't say the length of its sequences: the config's") {
+TEST_CASE("eval uses the config's sequence length if a checkpoint doesn't record it") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   for (const std::string& arch : own_architectures) {
@@ -24,10 +24,10 @@ TEST_CASE("eval of a checkpoint that doesn't say the length of its sequences: th
   }
 }
 
-TEST_CASE("eval takes the length of training, not the longest that the model can take") {
+TEST_CASE("eval uses the length of training, not the maximum length of the model") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
-  const SmallTask small = small_task("gmlp", Task::causal_lm);  // of at most 16 tokens
+  const SmallTask small = small_task("gmlp", Task::causal_lm);  // has at most 16 tokens
   CheckpointInfo info;
   info.length = 5;
   save_checkpoint(folder / "run", *small.model, *small.data->tokenizer(), info);
@@ -40,7 +40,7 @@ TEST_CASE("eval takes the length of training, not the longest that the model can
   CHECK(loss("") != loss(" --seq-len 16"));
 }
 
-TEST_CASE("generate's temperature and top-k; eval of the whole text") {
+TEST_CASE("generate's temperature and top-k, and eval of the whole text") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const SmallTask small = small_task("tnn", Task::causal_lm);

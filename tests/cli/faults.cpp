@@ -1,5 +1,5 @@
-// The command when the disk is full, the folder is not writable, or memory or threads are missing: it prints a line
-// that says so, exits with code 1, and leaves earlier files intact.
+// Tests of the command when the disk is full, the folder is not writable, or memory or threads are missing. The command
+// prints a line that says so, exits with code 1, and leaves earlier files intact.
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t megabyte = std::size_t{1} << 20;
 
-// A run, files made from it, and commands that make them anew.
+// A run, files that were made from it, and commands that make these files again.
 struct Faults {
   Faults() {
     folder.write("text", small_text());
@@ -32,7 +32,7 @@ struct Faults {
                 .code == 0);
     for (const auto& [out, command] : commands("")) REQUIRE(weft(command).code == 0);
   }
-  // Files, with the command that writes each. None belongs to another command.
+  // Files, and the command that writes each. No file belongs to two commands.
   std::map<std::string, std::string> commands(const std::string& more) const {
     const std::string run = folder / "run", text = more.empty() ? "text" : "other";
     return {{"quantized", "quantize " + run + " --threads 1 --to int8 --out " + (folder / "quantized") + more},
@@ -59,7 +59,7 @@ bool one_line(const std::string& err) { return err.rfind("weft: ", 0) == 0 && er
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Faults, "files that may not grow: quantize, convert, tokenizer and report leave the old one") {
+TEST_CASE_FIXTURE(Faults, "file sizes are limited: quantize, convert, tokenizer and report leave the old file") {
   const auto before = contents();
   for (const auto& each : commands(" --overwrite")) {
     const std::string &out = each.first, &command = each.second;
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(Faults, "files that may not grow: quantize, convert, tokenizer
 TEST_CASE_FIXTURE(Faults,
                   "a disk that is full: every command leaves what was there, a new folder has no temporary file") {
   WEFT_CHECK_IN_CHILD([&](Findings& findings) {
-    const TemporaryFolder output;  // in another place
+    const TemporaryFolder output;  // in a different folder
     ::setenv("TMPDIR", (output / "").c_str(), 1);
     const auto before = contents();
     std::filesystem::create_directory(output / "disk");
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(Faults,
   });
 }
 
-TEST_CASE_FIXTURE(Faults, "folders that can't be written: a line that names the file") {
+TEST_CASE_FIXTURE(Faults, "folders that can't be written give a line that names the file") {
   const auto before = contents();
   std::vector<std::string> folders = {folder / ""};
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / ""))
@@ -130,15 +130,15 @@ TEST_CASE_FIXTURE(Faults, "folders that can't be written: a line that names the 
       findings.expect(contains(outcome.err, folder / out), "a name: " + outcome.err);
       findings.expect(contains(outcome.err, "Permission denied"), outcome.err);
     }
-    const Outcome asked = weft("generate " + (folder / "run") + " --tokens 5");  // needs no writing
+    const Outcome asked = weft("generate " + (folder / "run") + " --tokens 5");  // writes no file
     findings.expect(asked.code == 0, shown(asked));
   });
   for (const std::string& each : folders) std::filesystem::permissions(each, std::filesystem::perms(0755));
   CHECK(contents() == before);
 }
 
-// Output redirected to a full disk is lost, and the exit code says so.
-TEST_CASE_FIXTURE(Faults, "standard output on a disk that is full") {
+// Output to a full disk is lost, so the command must exit with an error.
+TEST_CASE_FIXTURE(Faults, "standard output on a full disk") {
   for (const char* command : {"generate ", "info ", "fill-mask "}) {
     const Outcome outcome =
         weft(command + (folder / "run") + (command == std::string("generate ") ? " --tokens 5" : "") + " >/dev/full");
@@ -147,9 +147,9 @@ TEST_CASE_FIXTURE(Faults, "standard output on a disk that is full") {
   }
 }
 
-// Sanitizers use terabytes of addresses.
+// Sanitizers use terabytes of address space.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
+TEST_CASE_FIXTURE(Faults, "little memory gives a line about memory and exit code 1") {
   const std::string big =
       "train --arch gmlp --layers 4 --d-model 256 --seq-len 64 --batch 8 --steps 1 --threads 1 --text " +
       (folder / "text") + " --out " + (folder / "big");
@@ -185,7 +185,7 @@ TEST_CASE_FIXTURE(Faults, "little memory: a line on memory and exit code 1") {
 }
 #endif
 
-TEST_CASE_FIXTURE(Faults, "--copy: the same answers while the file is truncated") {
+TEST_CASE_FIXTURE(Faults, "--copy: results don't change while the file is truncated") {
   const std::string generate = "generate " + (folder / "run") + " --threads 1 --tokens 8 --temperature 0";
   const Outcome mapped = weft(generate), copied = weft(generate + " --copy");
   REQUIRE(mapped.code == 0);
@@ -221,7 +221,7 @@ TEST_CASE_FIXTURE(Faults, "--copy: the same answers while the file is truncated"
 }
 
 #ifdef WEFT_THREADS_pool
-TEST_CASE_FIXTURE(Faults, "no threads to be had: fewer of them, and a line that says so") {
+TEST_CASE_FIXTURE(Faults, "if the system refuses threads, fewer threads run and a line says so") {
   std::filesystem::permissions(folder / "", std::filesystem::perms(0777));
   WEFT_CHECK_IN_CHILD([&](Findings& findings) {
     if (!without_privileges()) return findings.skip("the user can't be changed");

@@ -1,4 +1,4 @@
-// weft fill-mask, and eval of a classifier's labels.
+// Tests of weft fill-mask, and of weft eval for a classifier's labels.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-TEST_CASE("weft fill-mask: a line for each gap, or an object for each text") {
+TEST_CASE("weft fill-mask: prints a line for each gap, or a JSON object for each text") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string run = folder / "run", sizes = " --layers 1 --d-model 16 --seq-len 16 --steps 3 --out ";

@@ -1,4 +1,4 @@
-// weft train --find-lr.
+// Tests of weft train --find-lr.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ TEST_CASE("weft train --find-lr prints losses and a rate, and saves nothing") {
   CHECK(found.out.substr(0, found.out.find('\n')) == "learning rate\tloss");
   CHECK(contains(found.out, "\nsuggested: --lr "));
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
-  CHECK(weft(train + " --find-lr").code == 0);  // without --out
+  CHECK(weft(train + " --find-lr").code == 0);  // works without --out
   CHECK(contains(weft(train + " --find-lr --steps 9").err, "at least 10 steps, got"));
   CHECK(fails_with(weft("train --find-lr --resume " + (folder / "run")), 2, "--find-lr"));
 }

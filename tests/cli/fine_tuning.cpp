@@ -1,4 +1,4 @@
-// weft train --from: what a run on other data takes from a checkpoint.
+// Tests of weft train --from: what a run on other data takes from a checkpoint.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-// Rows of small_rows whose labels have these names.
+// The rows of small_rows, with these names as labels.
 std::string named_rows(const std::vector<std::string>& names) {
   std::string rows;
   const LabelledTexts all = small_rows();
@@ -41,7 +41,8 @@ struct Classified {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels with other names, some of which are known") {
+TEST_CASE_FIXTURE(Classified,
+                  "weft train --from: the same number of labels with other names, some of which are known") {
   const std::string text = "red green blue and 3";
   folder.write("other", named_rows({"wind", "breeze", "number"}));
   const Outcome some = weft(from("other"));
@@ -51,7 +52,7 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels with other name
   CHECK_FALSE(contains(some.err, "; new parameters: "));
   const std::vector<double> before = probabilities("first", text), after = probabilities("run", text);
   CHECK(load_checkpoint(folder / "run").info.labels == std::vector<std::string>{"breeze", "number", "wind"});
-  // the ratio of known labels doesn't depend on the new one
+  // the ratio of known labels doesn't depend on the new label
   CHECK(after[1] / after[2] == doctest::Approx(before[1] / before[2]));
   CHECK(after[0] / after[1] != doctest::Approx(before[0] / before[1]));
 
@@ -66,7 +67,7 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: as many labels with other name
   CHECK_FALSE(contains(weft("train --resume " + (folder / "run") + " --steps 2").err, "known to"));
 }
 
-TEST_CASE_FIXTURE(Classified, "weft train --from: rows are padded like the classifier's, unless --pad-to is given") {
+TEST_CASE_FIXTURE(Classified, "weft train --from: rows are padded as for the classifier, unless --pad-to is given") {
   for (const std::string padding : {"exact", "7"}) {
     CAPTURE(padding);
     const std::int64_t kept = padding == "exact" ? 0 : 7;
@@ -85,7 +86,8 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: rows are padded like the class
   }
 }
 
-TEST_CASE_FIXTURE(Classified, "weft train --resume: a run.json without pad-to is of rows that fill the sequences") {
+TEST_CASE_FIXTURE(Classified,
+                  "weft train --resume: a run.json without pad-to comes from rows that fill the sequences") {
   REQUIRE(weft(from("rows") + "--pad-to exact").code == 0);
   REQUIRE(weft("train --from " + (folder / "run") + " --pad-to 8 --steps 1 --data " + (folder / "rows") + " --out " +
                (folder / "old"))
@@ -98,7 +100,8 @@ TEST_CASE_FIXTURE(Classified, "weft train --resume: a run.json without pad-to is
   CHECK(load_checkpoint(folder / "old").info.pad_to == 8);
 }
 
-TEST_CASE_FIXTURE(Classified, "weft train --from: rows that fill a sequence fill one of another length") {
+TEST_CASE_FIXTURE(Classified,
+                  "weft train --from: rows that fill sequences of one length fill those of another length") {
   const std::string rows = " --steps 1 --overwrite --data " + (folder / "rows") + " --out ";
   const auto filled = [&](const std::string& options) {
     REQUIRE(weft("train " + options + rows + (folder / "run")).code == 0);
@@ -119,7 +122,7 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: rows that fill a sequence fill
   CHECK(filled("--from " + (folder / "lm")) == 8);
 }
 
-TEST_CASE_FIXTURE(Classified, "weft train --from reads the rows once: they may come by a pipe") {
+TEST_CASE_FIXTURE(Classified, "weft train --from reads the rows once, so they may come from a pipe") {
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   const std::string run = "timeout 60 sh -c 'cat " + (folder / "rows") + " >" + (folder / "pipe") +
                           " & exec timeout 20 \"$WEFT\" " + from("pipe") + "' >" + (folder / "said") + " 2>&1";

@@ -1,4 +1,4 @@
-// Folders of runs by an earlier weft are resumed, repeated and queried: tests/fixtures/runs.
+// Folders of runs from an earlier version of weft are resumed, repeated and queried (tests/fixtures/runs).
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 constexpr double tolerance = 1e-5;  // other instruction sets round differently
 
 struct FormerRun {
-  std::string name, option, data, says;  // says: the rule by which it continues
+  std::string name, option, data, says;  // says: the rule with which it continues
 };
 const std::string of_rows =
                       "every tenth row is in the validation set (--validation every-tenth), and there is no test set",
@@ -32,7 +32,7 @@ struct Copied : TemporaryFolder {
   std::string of(const FormerRun& run) const { return *this / ("runs/" + run.name); }
 };
 
-// The loss of each step in a metrics.jsonl.
+// Returns the loss of each step in a metrics.jsonl.
 std::map<int, double> losses_of(const std::string& metrics) {
   std::istringstream lines(metrics);
   std::map<int, double> losses;
@@ -45,7 +45,7 @@ std::map<int, double> losses_of(const std::string& metrics) {
 
 }  // namespace
 
-TEST_CASE("former runs: they are resumed with the results of the earlier version") {
+TEST_CASE("former runs: resuming them gives the results of the earlier version") {
   const Copied folder;
   for (const FormerRun& run : runs) {
     CAPTURE(run.name);
@@ -62,7 +62,7 @@ TEST_CASE("former runs: they are resumed with the results of the earlier version
     for (double loss = 0; expected >> step >> loss; ++steps)
       CHECK(got.at(step) == doctest::Approx(loss).epsilon(tolerance));
     CHECK(steps == 8);
-    // From now on its run.json names the rule itself.
+    // From now on its run.json records the rule.
     const Outcome again = weft("train --steps 29 --resume " + folder.of(run));
     CHECK(again.code == 0);
     CHECK_FALSE(contains(again.err, "earlier version of weft"));
@@ -90,7 +90,7 @@ TEST_CASE("former runs: their run.json repeats them") {
   }
 }
 
-TEST_CASE("former runs: test rows chose the best checkpoint, and still do; other rows follow the new rule") {
+TEST_CASE("former runs: test rows still choose the best checkpoint, and other rows follow the new rule") {
   const Copied folder;
   const std::string rows = runs[0].data, path = folder.of(runs[0]) + "/run.json";
   auto settings = nlohmann::json::parse(folder.read("runs/rows/run.json"));
@@ -112,7 +112,7 @@ TEST_CASE("former runs: test rows chose the best checkpoint, and still do; other
   CHECK(contains(other.err, "rows, stratified by label, with seed 0"));
 }
 
-TEST_CASE("former runs: their checkpoints classify with the names of their labels") {
+TEST_CASE("former runs: their checkpoints classify with the names of the labels") {
   const Copied folder;
   folder.write("in", "4 plus 5 is 9\n");
   const Outcome outcome = weft("classify --top 3 --json " + folder.of(runs[0]) + " " + (folder / "in"));

@@ -1,4 +1,4 @@
-// What weft prints about itself, and about unknown commands and options.
+// Tests of what weft prints about itself and about unknown commands and options.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -19,7 +19,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The subcommands that weft --help lists.
+// Returns the subcommands that weft --help lists.
 std::vector<std::string> listed_commands() {
   std::vector<std::string> commands;
   bool here = false;
@@ -31,7 +31,7 @@ std::vector<std::string> listed_commands() {
   return commands;
 }
 
-// The words from the option's name to the next option.
+// Returns the words from the option's name to the next option.
 std::string entry(const std::string& page, const std::string& name) {
   std::string words;
   bool here = false;
@@ -46,7 +46,7 @@ std::string entry(const std::string& page, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("help pages: every command has one, within 100 columns, with an example") {
+TEST_CASE("help pages: every command has one of at most 100 columns, with an example") {
   const std::vector<std::string> commands = listed_commands();
   CHECK(commands.size() >= 5);
   for (const std::string& command : commands) {
@@ -67,7 +67,7 @@ TEST_CASE("help pages: every command has one, within 100 columns, with an exampl
   CHECK(weft("help").out == weft("--help").out);
 }
 
-TEST_CASE("help pages: required and excluded options, ranges and defaults are beside an option") {
+TEST_CASE("help pages: each option states which options it requires and excludes, its range and its default") {
   const std::string page = weft("train --help").out;
   CHECK_FALSE(contains(page, "Excludes"));
   CHECK_FALSE(contains(page, "Needs"));
@@ -93,7 +93,7 @@ TEST_CASE("help pages: required and excluded options, ranges and defaults are be
   CHECK_FALSE(contains(page, "\n\n\n"));
 }
 
-TEST_CASE("an unknown command exits with 2, also beside --help, and the nearest is named") {
+TEST_CASE("an unknown command exits with 2, even with --help, and the error names the nearest command") {
   for (const std::string typed :
        {"tarin", "tarin --help", "--help tarin", "help tarin", "trian --steps 3", "train2", "-h tarin"}) {
     CAPTURE(typed);
@@ -118,7 +118,7 @@ TEST_CASE("an unknown command exits with 2, also beside --help, and the nearest 
       "average, convert, info"));
 }
 
-TEST_CASE("an unknown option: the nearest of that command is named") {
+TEST_CASE("an unknown option: the error names the nearest option of that command") {
   const auto refused = [](const std::string& arguments, const std::string& part) {
     const Outcome outcome = weft(arguments);
     CAPTURE(outcome.err);
@@ -136,7 +136,7 @@ TEST_CASE("an unknown option: the nearest of that command is named") {
   refused("train --out", "--out: expected a value, got none");
 }
 
-TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most one in three") {
+TEST_CASE("nearest: the fewest letters added, omitted, changed or swapped, at most one in three") {
   const std::vector<std::string> names = {"layers", "lr", "lr-floor", "log", "all", "vocabulary-size"};
   CHECK(nearest("layer", names) == "layers");
   CHECK(nearest("layres", names) == "layers");
@@ -153,7 +153,7 @@ TEST_CASE("nearest: fewest letters added, left out, changed or swapped, at most 
   CHECK(nearest(std::string(100000, 'x'), names) == "");
 }
 
-TEST_CASE("values follow = or come next, even if they are empty or look like options") {
+TEST_CASE("values follow = or are the next word, even if they are empty or look like options") {
   CLI::App app;
   (void)generate_command(app, nullptr);
   const char* const typed[] = {"weft", "generate", "--prompt=a=b", "--prompt", "--seed=3", "--seed=", "--new=1"};
@@ -161,7 +161,7 @@ TEST_CASE("values follow = or come next, even if they are empty or look like opt
         std::vector<std::string>{"--new=1", "", "--seed", "--seed=3", "--prompt", "a=b", "--prompt", "generate"});
 }
 
-TEST_CASE("an option that comes twice: the last one counts") {
+TEST_CASE("if an option occurs twice, the last one counts") {
   CHECK(contains(weft("info --arch tnn --layers 2 --layers 4 --arch gmlp").out, "architecture gmlp\n"));
   CHECK(contains(weft("info --arch tnn --layers 2 --layers 4 --arch gmlp").out, "\"layers\":4"));
   CHECK(contains(weft("info --arch gmlp --set layers=2 --set tied=true --set layers=5").out, "\"layers\":5"));

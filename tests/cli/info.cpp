@@ -1,4 +1,4 @@
-// weft info and --help; architecture, task and sizes from recipes, config files and flags.
+// Tests of weft info and --help, and of architecture, task and sizes from recipes, config files and flags.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 namespace weft::test {
 
-TEST_CASE("sizes: a recipe's or a config file's, replaced by flags") {
+TEST_CASE("sizes from a recipe or a config file, which flags replace") {
   const TemporaryFolder folder;
   folder.write("config.json", R"({"d_model": 24, "layers": 2})");
   const std::string config = " --config " + (folder / "config.json");
@@ -31,7 +31,7 @@ TEST_CASE("sizes: a recipe's or a config file's, replaced by flags") {
   CHECK(contains(weft("info --recipe fnet-agnews").out, "\noutputs 4\n"));
 }
 
-TEST_CASE("architecture and task from a config file, also from a checkpoint's") {
+TEST_CASE("architecture and task from a config file, including a checkpoint's config file") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   folder.write("gmlp.json", R"({"arch": "gmlp", "task": "masked-lm", "d_model": 24, "layers": 1, "seq_len": 8})");

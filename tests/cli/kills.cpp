@@ -1,4 +1,4 @@
-// A run that is killed at any moment and then resumed ends like one that never stopped.
+// A run that is killed at any moment and then resumed must end like a run that never stopped.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -17,7 +17,7 @@
 namespace weft::test {
 namespace {
 
-// Everything that a run leaves; metrics without their times.
+// Returns everything that a run leaves behind. Metrics have no times.
 std::string left_in(const TemporaryFolder& folder, const std::string& run) {
   std::string all;
   for (const char* file : {"/last/model.safetensors", "/last/training.safetensors", "/last/config.json",
@@ -35,7 +35,7 @@ struct Kills {
   std::string train(const std::string& run, const std::string& more) const {
     return "train --arch gmlp --threads 1 --text " + (folder / "text") + sizes + more + " --out " + (folder / run);
   }
-  // Kills the command in place of its n-th change of a file. False if it makes fewer changes.
+  // Kills the command when it makes its n-th change to a file. Returns false if it makes fewer changes.
   static bool killed_at(long n, const std::string& arguments) {
     ::setenv("LD_PRELOAD", std::getenv("WEFT_KILL_LIBRARY"), 1);
     ::setenv("WEFT_KILL_AT", std::to_string(n).c_str(), 1);
@@ -51,8 +51,8 @@ struct Kills {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Kills, "killed at any change of a file: when resumed, the run ends like one that never stopped") {
-  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // unset with sanitizers
+TEST_CASE_FIXTURE(Kills, "killed at any change to a file: after resuming, the run ends like one that never stopped") {
+  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // not set with sanitizers
   const std::string options = "--steps 3 --eval-every 2 --dropout 0.1";
   REQUIRE(weft(train("whole", options)).code == 0);
   const std::string whole = left_in(folder, "whole");
@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(Kills, "killed at any change of a file: when resumed, the run 
   CHECK(n > 50);
 }
 
-TEST_CASE_FIXTURE(Kills, "killed while it replaces another run: there is always one that loads, and all of one run") {
+TEST_CASE_FIXTURE(Kills, "killed while replacing another run: one run always loads, and its files belong together") {
   if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;
   REQUIRE(weft("train --arch fnet --text " + (folder / "text") + sizes + "--steps 2 --out " + (folder / "old")).code ==
           0);
@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(Kills,
   CHECK(news >= 1);
 }
 
-TEST_CASE_FIXTURE(Kills, "killed or stopped 20 times at random, resumed each time: the same bits") {
+TEST_CASE_FIXTURE(Kills, "killed or stopped 20 times at random and resumed each time: the same bits") {
   const std::string options = "--steps 1200 --eval-every 70 --dropout 0.1";
   REQUIRE(weft(train("whole", options)).code == 0);
   std::mt19937 random(std::random_device{}());

@@ -1,4 +1,4 @@
-// weft convert, killed while it replaces a checkpoint: the folder is the old one or the new one, complete.
+// Kills weft convert while it replaces a checkpoint. The folder must be the complete old one or the complete new one.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -35,7 +35,7 @@ Checkpoint made(const std::string& arch, Task task, const std::string& config, d
   return checkpoint;
 }
 
-// An old and a new checkpoint, and the format of each.
+// An old and a new checkpoint, each with its format.
 struct Replaced {
   const char *name, *old_form, *new_form, *arch;
   Task task;
@@ -67,8 +67,8 @@ std::string extension(const fs::path& path) { return path.filename().string().su
 
 }  // namespace
 
-TEST_CASE("weft convert: killed at any change of a file, it leaves the old folder or the new one") {
-  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // unset with sanitizers
+TEST_CASE("weft convert: killed at any change to a file, it leaves the old folder or the new one") {
+  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // not set with sanitizers
   for (const Replaced& replaced : all) {
     CAPTURE(replaced.name);
     const TemporaryFolder folder;
@@ -97,13 +97,13 @@ TEST_CASE("weft convert: killed at any change of a file, it leaves the old folde
     }
     CHECK(olds > 4);
     CHECK(news > 1);
-    // The last one was not killed, and removed what the killed ones had left.
+    // The last command was not killed. It removed what the killed commands had left behind.
     for (const fs::directory_entry& entry : fs::directory_iterator(folder / ""))
       CHECK_MESSAGE(extension(entry.path()) != ".weft-", entry.path().string());
   }
 }
 
-TEST_CASE("weft convert: in a folder that holds more than files it is the old one, the new one, or refused") {
+TEST_CASE("weft convert: a folder that contains more than files is the old one, the new one, or refused") {
   if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;
   for (const Replaced& replaced : all) {
     CAPTURE(replaced.name);
@@ -147,7 +147,7 @@ TEST_CASE("weft convert: in a folder that holds more than files it is the old on
   }
 }
 
-TEST_CASE("weft convert: an obstacle in the place of one of its files is found before anything is removed") {
+TEST_CASE("weft convert: an obstacle in place of one of its files is found before anything is removed") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out",
                            made("fnet", Task::classifier, R"({"d_model":8,"layers":1})", 0.3));

@@ -1,4 +1,4 @@
-// Options that don't fit together, and invalid files and numbers.
+// Tests of options that contradict each other, and of invalid files and numbers.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ class Files {
   TemporaryFolder folder;
 };
 
-// Learns only from rows.
+// A model that learns only from rows.
 class Sorter : public Gmlp {
  public:
   using Gmlp::Gmlp;
@@ -61,7 +61,7 @@ TEST_CASE_FIXTURE(Files, "options without effect are refused or reported") {
     CHECK_FALSE(contains(weft(train(enough)).err, "warm-up"));
 }
 
-TEST_CASE("info: options of a model need an architecture, those of a classifier a classifier") {
+TEST_CASE("info: options of a model need an architecture, and those of a classifier need a classifier") {
   for (const std::string options :
        {"--layers 5", "--vocabulary 5", "--classes 5", "--task classifier", "--set layers=3"})
     CHECK(fails_with(weft("info " + options), 2,
@@ -72,7 +72,7 @@ TEST_CASE("info: options of a model need an architecture, those of a classifier 
   CHECK(weft("info --threads 1").code == 0);
 }
 
-TEST_CASE("info takes no memory for elements, and ends for any size") {
+TEST_CASE("info allocates no memory for elements, and terminates for any size") {
   const Outcome wide = weft("info --arch gmlp --layers 3 --d-model 1000000");
   CHECK(wide.code == 0);
   CHECK(number_after(wide.out, "\nparameters ") > 3 * 12e12);
@@ -108,7 +108,7 @@ TEST_CASE_FIXTURE(Files,
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
 }
 
-TEST_CASE_FIXTURE(Files, "batches that don't fit are explained") {
+TEST_CASE_FIXTURE(Files, "errors explain batches that don't fit") {
   REQUIRE(weft(train("")).code == 0);
   const std::string eval = "eval --checkpoint " + (folder / "run") + " --text " + (folder / "text");
   CHECK(fails_with(weft(eval + " --batch 1000000000000"), 1,
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Files, "batches that don't fit are explained") {
       "expected sequences of at least 2 tokens, got 1"));
 }
 
-TEST_CASE_FIXTURE(Files, "a checkpoint named by one of its files") {
+TEST_CASE_FIXTURE(Files, "a checkpoint may be given by one of its files") {
   REQUIRE(weft(train("")).code == 0);
   const auto info = [&](const std::string& path) { return weft("info --checkpoint " + path); };
   const std::string run = folder / "run/last";
@@ -133,23 +133,23 @@ TEST_CASE_FIXTURE(Files, "a checkpoint named by one of its files") {
   CHECK(fails_with(weft("info --checkpoint " + run + "/missing"), 1, "missing/model.safetensors"));
 }
 
-TEST_CASE_FIXTURE(Files, "a pipe in the place of config.json is refused, not waited for") {
+TEST_CASE_FIXTURE(Files, "a pipe in place of config.json is refused, and weft does not wait for it") {
   REQUIRE(weft(train("")).code == 0);
   const std::string config = folder / "run/best/config.json";
   std::filesystem::remove(config);
   REQUIRE(::mkfifo(config.c_str(), 0600) == 0);
   CHECK(fails_with(weft("info --checkpoint " + (folder / "run")), 1, "config.json\": not a regular file"));
-  CHECK(weft(train("--seed 2")).code == 0);  // removed with the run that is replaced
+  CHECK(weft(train("--seed 2")).code == 0);  // removes the pipe with the run that it replaces
 }
 
-TEST_CASE_FIXTURE(Files, "a config.json that is nested too deep is named") {
+TEST_CASE_FIXTURE(Files, "an error names a config.json that is nested too deeply") {
   REQUIRE(weft(train("")).code == 0);
   folder.write("run/best/config.json", "{\"config\": " + std::string(20, '[') + std::string(20, ']') + "}");
   CHECK(fails_with(weft("info --checkpoint " + (folder / "run")), 1,
                    "\"" + (folder / "run/best/config.json") + "\": [json] expected at most 16 levels of nesting"));
 }
 
-TEST_CASE_FIXTURE(Files, "a byte order mark is no symbol of a text") {
+TEST_CASE_FIXTURE(Files, "a byte order mark is not a symbol of a text") {
   const auto trained = [&](const std::string& text) {
     folder.write("text", text);
     const Outcome outcome = weft(train(""));
@@ -170,7 +170,7 @@ TEST_CASE_FIXTURE(Files, "a byte order mark is no symbol of a text") {
 TEST_CASE_FIXTURE(Files, "eval of a model whose outputs are not finite is an error") {
   const SmallTask broken = small_task("gmlp", Task::causal_lm);
   for (auto& [name, parameter] : broken.model->parameters())
-    if (name == "head.weight") {  // finite itself, but its products with anything above 1 are not
+    if (name == "head.weight") {  // itself finite, but its products with anything above 1 are not
       std::vector<float> values(static_cast<std::size_t>(parameter.value().numel()), 3e38f);
       for (std::size_t i = 0; i < values.size(); i += 2) values[i] = -3e38f;
       Parameter(parameter).assign(Tensor::from(values, parameter.value().shape()));
@@ -181,7 +181,7 @@ TEST_CASE_FIXTURE(Files, "eval of a model whose outputs are not finite is an err
   CHECK(fails_with(outcome, 1, "the loss of \"" + (folder / "broken") + "\" on these data is "));
 }
 
-TEST_CASE_FIXTURE(Files, "closed standard streams: no file takes their place") {
+TEST_CASE_FIXTURE(Files, "closed standard streams: no other file takes their place") {
   for (const std::string closed : {"2>&-", "<&-", "<&- 2>&-"}) {
     CAPTURE(closed);
     const Outcome outcome = weft(train("--eval-every 2 --log " + (folder / "log") + " " + closed));
@@ -199,14 +199,14 @@ TEST_CASE_FIXTURE(Files, "closed standard streams: no file takes their place") {
   CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
 }
 
-TEST_CASE_FIXTURE(Files, "a dangling link as the folder") {
+TEST_CASE_FIXTURE(Files, "a symbolic link without target in place of the folder") {
   std::filesystem::create_symlink(folder / "nowhere", folder / "link");
   CHECK(fails_with(
       weft("train --arch gmlp --steps 2" + small + "--text " + (folder / "text") + " --out " + (folder / "link")), 1,
       "it is a link to \"" + (folder / "nowhere") + "\", which doesn't exist"));
 }
 
-TEST_CASE_FIXTURE(Files, "refusals say why, and the way out") {
+TEST_CASE_FIXTURE(Files, "errors state the reason and a remedy") {
   CHECK(fails_with(weft(train("--arch fnet --task causal-lm")), 1,
                    "[fnet] this architecture does not support the task causal-lm; its tasks are masked-lm, classifier, "
                    "regression, multilabel, "

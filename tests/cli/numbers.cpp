@@ -1,4 +1,4 @@
-// weft train, eval, classify, predict, report and quantize on sounds and on NumPy's arrays.
+// Tests of weft train, eval, classify, predict, report and quantize with sounds and with NumPy's arrays.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// Rows of 5 frames with 2 numbers, of which the first is a wave; a target is the wave's height.
+// Rows of 5 frames with 2 numbers. The first number is a wave, and the target is the wave's height.
 void write_waves(const TemporaryFolder& folder, const std::string& name, int rows) {
   std::string x, y;
   const auto add = [](std::string& to, float number) {
@@ -68,7 +68,7 @@ TEST_CASE("sounds: train, eval, classify, report and quantize") {
   CHECK(contains(fast.err, "expected 8000 samples a second, got 16000"));
 }
 
-TEST_CASE("NumPy's arrays: a regression of sequences, stopped and resumed, and its predictions") {
+TEST_CASE("NumPy's arrays: a regression on sequences, stopped and resumed, and its predictions") {
   const TemporaryFolder folder;
   write_waves(folder, "train", 60);
   const std::string data = folder / "train-x.npy", run = folder / "run";

@@ -1,4 +1,4 @@
-// PNG and JPEG pictures, as the command reads them.
+// Tests of PNG and JPEG pictures, as the command reads them.
 #include <doctest/doctest.h>
 
 #include "command.h"
@@ -17,7 +17,7 @@
 namespace weft::test {
 namespace {
 
-// Pixels of a picture whose upper half is brighter than its lower half, or the other way round.
+// Pixels of a picture whose upper half is brighter than its lower half, or the reverse.
 std::string pixels_of(int height, int width, int channels, bool upper) {
   std::string pixels;
   for (int row = 0; row < height; ++row)
@@ -71,8 +71,8 @@ TEST_CASE("picture files: PNG, gray, colored and transparent") {
   CHECK(clear.pixels == std::string("\x10\x20\x30\0\0\0", 6));
 }
 
-TEST_CASE("picture files: 16 bits have the scale of 8 bits") {
-  // 1 x 2 pixels, gray, 16 bits, 0x4040 and 0xFFFF
+TEST_CASE("picture files: 16-bit pixels have the scale of 8-bit pixels") {
+  // 1 x 2 gray pixels of 16 bits, 0x4040 and 0xFFFF.
   const unsigned char bytes[] = {0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0x00, 0x00, 0x00, 0x0D, 0x49, 0x48,
                                  0x44, 0x52, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x10, 0x00, 0x00, 0x00,
                                  0x00, 0x81, 0xD9, 0xFC, 0x15, 0x00, 0x00, 0x00, 0x0D, 0x49, 0x44, 0x41, 0x54, 0x78,
@@ -82,7 +82,7 @@ TEST_CASE("picture files: 16 bits have the scale of 8 bits") {
   CHECK(picture.pixels == "\x40\xFF");
 }
 
-TEST_CASE("picture files: a damaged PNG is an Error, wherever it is cut off") {
+TEST_CASE("picture files: a damaged PNG is an Error, wherever it is truncated") {
   const std::string good = png_of(9, 8, PNG_FORMAT_RGB, pixels_of(9, 8, 3, true));
   for (std::size_t size = 8; size + 12 < good.size(); ++size)  // the last 12 bytes only mark the end
     CHECK_THROWS_AS((void)decode_png(good.substr(0, size)), Error);
@@ -136,7 +136,7 @@ TEST_CASE("picture files: JPEG, gray and colored") {
   }
 }
 
-TEST_CASE("picture files: a JPEG that is cut off is an Error") {
+TEST_CASE("picture files: a truncated JPEG is an Error") {
   const std::string good = jpeg_of(64, 64, false, pixels_of(64, 64, 3, true));
   for (const std::size_t size : {std::size_t{4}, good.size() / 4, good.size() / 2, good.size() - 3})
     CHECK_THROWS_AS((void)decode_jpeg(good.substr(0, size)), Error);

@@ -1,4 +1,4 @@
-// weft train, eval, classify, report and quantize on pictures.
+// Tests of weft train, eval, classify, report and quantize with pictures.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// A run of each architecture on 60 pictures, tested on 12.
+// A run of an architecture on 60 pictures, tested on 12.
 class PictureRun {
  public:
   explicit PictureRun(const std::string& arch) {
@@ -76,7 +76,7 @@ TEST_CASE("pictures: train, eval, classify, report and quantize work with every 
   }
 }
 
-TEST_CASE("pictures: a stopped run goes on to the same bits, and run.json repeats it") {
+TEST_CASE("pictures: a stopped run continues with the same bits, and run.json repeats it") {
   const PictureRun whole("gmlp");
   const std::string part = whole.folder / "part", again = whole.folder / "again";
   CHECK(weft(whole.options("gmlp") + " --out " + part + " --overwrite").code == 0);
@@ -88,7 +88,7 @@ TEST_CASE("pictures: a stopped run goes on to the same bits, and run.json repeat
   CHECK(parameters(part) != parameters(whole.run));
 }
 
-TEST_CASE("pictures: options of texts are refused, and options of pictures for texts") {
+TEST_CASE("pictures: options for texts are refused, and options for pictures are refused for texts") {
   const TemporaryFolder folder;
   const std::string pictures = write_pictures(folder, "train", 0, 20);
   const std::string train = "train --arch gmlp --steps 2 --out " + (folder / "run") + " --data ";

@@ -1,4 +1,4 @@
-// --precision: a run records it, and commands on its checkpoint take it.
+// Tests of --precision. A run records it, and commands on its checkpoint use it.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-TEST_CASE("--precision: in the help of every command that runs a model, f32 by default, another word is refused") {
+TEST_CASE("--precision: in the help of every command that runs a model, f32 by default, no other words") {
   for (const std::string command : {"train", "classify", "generate", "eval", "fill-mask"}) {
     CAPTURE(command);
     CHECK(contains(weft(command + " --help").out, "--precision f32|bf16"));
@@ -19,7 +19,7 @@ TEST_CASE("--precision: in the help of every command that runs a model, f32 by d
   }
 }
 
-TEST_CASE("--precision bf16: run.json has it, resuming and repeating keep it, to the same bytes") {
+TEST_CASE("--precision bf16: run.json records it, and resuming and repeating use it and give the same bytes") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--eval-every 4 --steps ";
@@ -54,7 +54,7 @@ TEST_CASE("--precision: commands on a checkpoint, in either precision") {
   REQUIRE(weft(train + (folder / "rows") + " --arch gmlp --min-count 1 --csv " + (folder / "csv")).code == 0);
   folder.write("in", "red green blue\nnorth\n");
   folder.write("gaps", "qu[mask]ck\n");
-  // A number in each output, which must be near f32's without having its bits.
+  // Each output has a number that must be close to the f32 result but have different bits.
   const auto near = [&](const std::string& command, const std::string& label) {
     CAPTURE(command);
     const Outcome f32 = weft(command), same = weft(command + " --precision f32"),

@@ -1,4 +1,4 @@
-// weft quantize, and commands on the checkpoints that it makes.
+// Tests of weft quantize, and of commands on the checkpoints that it makes.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-// A run of each task, in a folder with its data.
+// A run for each task, in a folder with its data.
 struct Runs {
   TemporaryFolder folder;
 
@@ -30,7 +30,7 @@ struct Runs {
   std::string at(const std::string& name) const { return folder / name; }
 };
 
-// The numbers of the table's line that begins with `label`.
+// Returns the numbers in the table's line that begins with `label`.
 std::vector<double> line_of(const std::string& out, const std::string& label) {
   const std::size_t begin = out.find("\n" + label + " ");
   if (begin == std::string::npos) return {};
@@ -43,7 +43,7 @@ std::vector<double> line_of(const std::string& out, const std::string& label) {
 
 }  // namespace
 
-TEST_CASE("weft quantize: prints size, loss and metrics before and after, of the run's own data or those given") {
+TEST_CASE("weft quantize: prints size, loss and metrics before and after, on the run's own data or on given data") {
   const Runs runs;
   for (const std::string to : {"bf16", "int8"})
     for (const std::string run : {"lm", "masked", "rows"}) {
@@ -69,7 +69,7 @@ TEST_CASE("weft quantize: prints size, loss and metrics before and after, of the
           weft("quantize --overwrite " + runs.at(run) + " --to " + to + " --out " + runs.at(out) + data);
       CAPTURE(given.err);
       REQUIRE(given.code == 0);
-      CHECK_FALSE(contains(weft("info " + runs.at(out)).out, "validation loss"));  // it was measured on other data
+      CHECK_FALSE(contains(weft("info " + runs.at(out)).out, "validation loss"));  // measured on other data
       const auto measured = line_of(given.out, "loss");
       REQUIRE(measured.size() == 3);
       const auto eval = [&](const std::string& which) {
@@ -117,7 +117,7 @@ TEST_CASE("weft quantize: commands on a quantized checkpoint compute in bf16 by 
   }
 }
 
-TEST_CASE("weft quantize: refusals, after which nothing is written") {
+TEST_CASE("weft quantize: refusals, which write nothing") {
   const Runs runs;
   const std::string lm = runs.at("lm"), out = " --out " + runs.at("out");
   const auto refused = [&](const std::string& arguments, int code, const std::string& part) {
@@ -153,7 +153,7 @@ TEST_CASE("weft quantize: refusals, after which nothing is written") {
   CHECK(contains(runs.folder.read("lm8/config.json"), "\"quantized\": \"bf16\""));
 }
 
-TEST_CASE("weft quantize: without data to measure, only the sizes, and how to get more") {
+TEST_CASE("weft quantize: without data it only prints the sizes, and how to measure more") {
   const Runs runs;
   std::filesystem::create_directories(runs.at("apart"));
   std::filesystem::copy(runs.at("lm/best"), runs.at("apart/model"));
@@ -172,7 +172,8 @@ TEST_CASE("weft quantize: without data to measure, only the sizes, and how to ge
   CHECK(contains(weft("quantize " + runs.at("lm") + " --to int8 --out " + runs.at("changed")).err, "have changed"));
 }
 
-TEST_CASE("weft quantize: a checkpoint that another process saves in --out meanwhile stays, unless --overwrite") {
+TEST_CASE(
+    "weft quantize: a checkpoint that another process saves in --out meanwhile stays, unless --overwrite is set") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   REQUIRE(weft("train --arch tnn --steps 2 --text " + (folder / "text") + sizes + "--out " + (folder / "run")).code ==
@@ -181,7 +182,7 @@ TEST_CASE("weft quantize: a checkpoint that another process saves in --out meanw
   const auto run = [&](const std::string& more) {
     const std::string arguments = "quantize " + (folder / "run") + " --to int8 --out " + (folder / "out");
     return shell("\"$WEFT\" " + arguments + " --text " + (folder / "pipe") + more, [&](const std::string&, int) {
-      const int pipe = ::open((folder / "pipe").c_str(), O_WRONLY | O_NONBLOCK);  // once it waits for the text
+      const int pipe = ::open((folder / "pipe").c_str(), O_WRONLY | O_NONBLOCK);  // works when weft waits for the text
       if (pipe < 0) return false;
       folder.write("out/config.json", "theirs");
       const std::string text = small_text();

@@ -1,4 +1,4 @@
-// Recipes: weft recipes, and weft train --recipe.
+// Tests of recipes: weft recipes, and weft train --recipe.
 #include "options/recipes.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ ModelSpec spec_of(const json& run) {
           model.at("config").dump()};
 }
 
-// Settings as sources name them: "eps" of the optimizer is "optimizer.eps" if the config has one, too.
+// Settings as the sources name them. "eps" of the optimizer is called "optimizer.eps" if the config has an "eps", too.
 std::multiset<std::string> settings_of(const json& run) {
   std::multiset<std::string> names = {"arch", "task"};
   const json& config = run.at("model").at("config");
@@ -60,7 +60,7 @@ class Inputs {
   TemporaryFolder folder;
 };
 
-// For each command: its page has the options, and an earlier command made the runs that it starts from or measures.
+// Checks that the help page of each command has the options, and that an earlier command made the runs that it uses.
 void check_commands(const json& commands) {
   std::set<std::string> made;
   for (const std::string command : commands) {
@@ -85,7 +85,7 @@ void check_commands(const json& commands) {
 
 }  // namespace
 
-TEST_CASE("recipes: each file, whole, with a source of every setting, is listed and shown") {
+TEST_CASE("recipes: each complete file, with a source for every setting, is listed and shown") {
   std::set<std::string> files, names;
   for (const auto& file : std::filesystem::directory_iterator(root + "/tools/recipes"))
     if (file.path().extension() == ".json") files.insert(file.path().stem());
@@ -115,7 +115,7 @@ TEST_CASE("recipes: each file, whole, with a source of every setting, is listed 
     CHECK(contains(page.str(), "`" + each.name + "`"));
     const Outcome shown = weft("recipes " + each.name);
     CHECK(shown.code == 0);
-    std::string flat;  // without line ends
+    std::string flat;  // without line breaks
     for (const char c : shown.out)
       if (c != '\n' && c != ' ') flat += c;
     for (const std::string& name : sourced) CHECK(contains(flat, name));
@@ -132,7 +132,7 @@ TEST_CASE("recipes: a run has the settings of its recipe") {
     CAPTURE(each.name);
     json expected = json::parse(each.json);
     const std::string arch = expected.at("model").at("arch");
-    // Small, because it would take long otherwise.
+    // Uses small sizes, because training would take too long otherwise.
     json& config = expected.at("model").at("config");
     config["layers"] = 1;
     config["d_model"] = 8;
@@ -203,7 +203,7 @@ TEST_CASE("recipes: rows are padded to the length of other sequences") {
   CHECK(contains(trained.err, "sequences of 16 "));
 }
 
-TEST_CASE("recipes: a run may begin with another's parameters and tokenizer") {
+TEST_CASE("recipes: a run may start with another run's parameters and tokenizer") {
   const Inputs inputs;
   const std::string rows = " --data " + (inputs.folder / "listops"), first = inputs.folder / "first";
   const std::string train =

@@ -1,4 +1,4 @@
-// --recompute changes how a run computes, not its results.
+// Tests of --recompute, which changes how a run computes but not its results.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-TEST_CASE("--recompute: the same bytes, run.json has it, and a run may be resumed with or without") {
+TEST_CASE("--recompute: the same bytes, a record in run.json, and resuming with or without it") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   for (const std::string arch : {"gmlp", "tnn", "fnet"}) {

@@ -1,4 +1,4 @@
-// Runs that are repeated with other settings, that replace others, and whose disk has space again.
+// Tests of runs that are repeated with other settings, that replace others, and that get disk space again.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -22,7 +22,7 @@ std::string table(const std::string& header) {
   return rows;
 }
 
-// A run on rows whose columns had to be named.
+// A run on rows whose columns have to be named.
 struct OfRows {
   OfRows() {
     folder.write("rows", table("id,shade,remark"));
@@ -38,7 +38,7 @@ struct OfRows {
   nlohmann::json settings(const std::string& run) const {
     return nlohmann::json::parse(folder.read(run + "/run.json"))["data"];
   }
-  // The data settings of the repeated run.
+  // Returns the data settings of the repeated run.
   nlohmann::json repeated(const std::string& options, const std::string& run = "a") const {
     const Outcome outcome = weft("train --config " + (folder / (run + "/run.json")) + " --overwrite --out " +
                                  (folder / "b") + " " + options);
@@ -54,7 +54,7 @@ struct OfRows {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(OfRows, "run.json: options of the rows override it without naming the rows again") {
+TEST_CASE_FIXTURE(OfRows, "run.json: options for the rows override it without naming the rows again") {
   const nlohmann::json first = settings("a");
   CHECK(first["columns"] == "text=remark,label=shade");
   CHECK(repeated("") == first);
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json with other rows: the format of the old rows 
   CHECK(other["pad-to"] == "6");
   CHECK(other["skip-bad-rows"] == true);
   CHECK(repeated("--columns text=text,label=label --data " + (folder / "other"))["columns"] == "text=text,label=label");
-  std::filesystem::rename(folder / "rows", folder / "moved");  // the same rows at another path
+  std::filesystem::rename(folder / "rows", folder / "moved");  // the same rows with a different path
   const Outcome resumed = weft("train --steps 3 --resume " + (folder / "a") + " --data " + (folder / "moved"));
   CAPTURE(resumed.err);
   CHECK(resumed.code == 0);
@@ -100,7 +100,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json: a flag may be true or the string \"true\"")
                    "row 62: expected 3 columns"));
 }
 
-TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it lacks are named") {
+TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: the error names fields that it lacks") {
   const Outcome tnn = refused("--arch tnn");
   CAPTURE(tnn.err);
   CHECK(fails_with(tnn, 2, "--arch tnn: \"" + (folder / "a/run.json") + "\" is for gmlp, and tnn has no "));
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: fields that it la
             .code == 0);
 }
 
-TEST_CASE_FIXTURE(OfRows, "--overwrite: the report of the replaced run is removed; a foreign page stays") {
+TEST_CASE_FIXTURE(OfRows, "--overwrite: the report of the replaced run is removed, but other pages stay") {
   const std::string train =
       "train --arch gmlp --text " + (folder / "text") + sizes + "--steps 2 --out " + (folder / "a");
   REQUIRE(weft("report " + (folder / "a")).code == 0);
@@ -126,7 +126,7 @@ TEST_CASE_FIXTURE(OfRows, "--overwrite: the report of the replaced run is remove
   CHECK(folder.read("a/report.html") == "mine");
 }
 
-TEST_CASE_FIXTURE(OfRows, "--keep-going says when saves succeed again") {
+TEST_CASE_FIXTURE(OfRows, "--keep-going reports when saves succeed again") {
   const std::string run = folder / "run";
   folder.write("run/last", "in the way");
   std::thread helper([&] {

@@ -1,4 +1,4 @@
-// weft report: the contents of its page, and refusals. tests/report checks the page in a browser.
+// Tests of weft report: the contents of its page, and refusals. tests/report checks the page in a browser.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ struct Reports {
     CAPTURE(outcome.err);
     REQUIRE(outcome.code == 0);
   }
-  // The data of the page that weft report writes.
+  // Returns the data in the page that weft report writes.
   Json page(const std::string& arguments) const {
     const Outcome outcome = weft("report " + arguments + " --out " + (folder / "page.html") + " --overwrite");
     CAPTURE(outcome.err);
@@ -83,7 +83,7 @@ TEST_CASE("report: numbers and grids as the page reads them") {
   CHECK(drawn_cells(report::drawn_grid(report::grid(1, 2))) == std::vector<double>{0, 0});
 }
 
-TEST_CASE("report: nothing in title or data is markup, and the page is known as one") {
+TEST_CASE("report: title and data never become markup, and the page is recognized as a report") {
   const Json data{{"a", "</script><!-- <b> & \"ü\xff{{data}}"}};
   const std::string page = report::page("<i>\"&\xff{{script}}", data);
   CHECK(contains(page, "<title>&lt;i&gt;&quot;&amp;\xEF\xBF\xBD{{script}}</title>"));
@@ -94,17 +94,17 @@ TEST_CASE("report: nothing in title or data is markup, and the page is known as 
   CHECK_FALSE(report::is_page("<html></html>"));
 }
 
-TEST_CASE("report: names that tell runs apart") {
+TEST_CASE("report: names that distinguish runs") {
   CHECK(report::run_names({"a/x", "b/y/"}) == std::vector<std::string>{"x", "y"});
   CHECK(report::run_names({"a/x", "b/x", "z"}) == std::vector<std::string>{"a/x", "b/x", "z"});
 }
 
-TEST_CASE_FIXTURE(Reports, "report of one run: its settings, curves, sample, and the page beside it") {
+TEST_CASE_FIXTURE(Reports, "report of one run: its settings, curves, sample, and a page next to the run") {
   train("gmlp", "text", "run", "--split 90/10/0");
   const Outcome outcome = weft("report " + (folder / "run") + " --title 'A <title>'");
   CHECK(outcome.out == "report " + (folder / "run") + "/report.html\n");
   CHECK(contains(folder.read("run/report.html"), "<title>A &lt;title&gt;</title>"));
-  CHECK(weft("report " + (folder / "run")).code == 0);  // a report is replaced
+  CHECK(weft("report " + (folder / "run")).code == 0);  // replaces the report
   CHECK(contains(folder.read("run/report.html"), "<title>run</title>"));
   const Json run = this->run((folder / "run") + " --tokens 40 --seed 3");
   CHECK(run["name"] == "run");
@@ -145,7 +145,7 @@ TEST_CASE_FIXTURE(Reports, "report of gMLP: the gating matrices are the model's,
     CHECK(learned["length"] == 8);
     const std::vector<double> drawn = drawn_cells(learned["layers"][0]["matrix"]);
     const auto weight = model.blocks()[0].sgu.weight.value().to_vector<float>();
-    double next = 0;  // the mean |W[i, i-1]|
+    double next = 0;  // the mean of |W[i, i-1]|
     for (std::size_t i = 0; i < 8; ++i)
       for (std::size_t j = 0; j < 8; ++j) {
         if (j > i && kind == "text") CHECK(std::isnan(drawn[i * 8 + j]));
@@ -157,11 +157,11 @@ TEST_CASE_FIXTURE(Reports, "report of gMLP: the gating matrices are the model's,
     CHECK(learned["layers"][0]["by_distance"][one].get<double>() == doctest::Approx(next).epsilon(1e-4));
     const double share = learned["layers"][0]["toeplitz_share"];
     CHECK(share > 0);
-    CHECK(share < 0.9);  // the weights have learned little, and are almost as initialized
+    CHECK(share < 0.9);  // training has hardly changed the initial weights
   }
 }
 
-TEST_CASE("report of gMLP: the Toeplitz share is that of the mean of each diagonal") {
+TEST_CASE("report of gMLP: the Toeplitz share is computed from the mean of each diagonal") {
   const auto share_of = [](Task task, const std::vector<float>& weight) {
     const auto model = make_model({"gmlp", task, 5, 2, R"({"layers":1,"d_model":4,"seq_len":3})"}, {Random(3)});
     Parameter(dynamic_cast<const Gmlp&>(*model).blocks()[0].sgu.weight).assign(Tensor::from(weight, {3, 3}));
@@ -169,13 +169,13 @@ TEST_CASE("report of gMLP: the Toeplitz share is that of the mean of each diagon
   };
   CHECK(share_of(Task::masked_lm, {1, 2, 3, 4, 1, 2, 5, 4, 1}) == 1);
   CHECK(share_of(Task::masked_lm, {2, 2, 2, 2, 2, 2, 2, 2, 2}) == 1);
-  // Diagonals (5), (4, 6), (1, 2, 3), (0, 0), (3) with mean 24/9: 2 + 2 of 36 are left.
+  // The diagonals are (5), (4, 6), (1, 2, 3), (0, 0), (3). The mean is 24/9, and 2 + 2 of 36 remain.
   CHECK(share_of(Task::masked_lm, {1, 0, 3, 4, 2, 0, 5, 6, 3}) == doctest::Approx(1 - 4.0 / 36).epsilon(1e-5));
-  // Only elements on and below the diagonal, with mean 21/6: 4 of 17.5 are left.
+  // Only elements on and below the diagonal count. Their mean is 21/6, and 4 of 17.5 remain.
   CHECK(share_of(Task::causal_lm, {1, 9, 9, 4, 2, 9, 5, 6, 3}) == doctest::Approx(1 - 4.0 / 17.5).epsilon(1e-5));
 }
 
-TEST_CASE_FIXTURE(Reports, "report of TNN: the coefficients are the model's, with their decay") {
+TEST_CASE_FIXTURE(Reports, "report of TNN: the coefficients are those of the model, including their decay") {
   train("tnn", "text", "run", "--set gamma=0.9");
   const Json learned = run(folder / "run")["learned"];
   const Checkpoint checkpoint = load_checkpoint(folder / "run");
@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(Reports, "report of TNN: the coefficients are the model's, wit
     }
     const double rms = std::sqrt(squares / static_cast<double>(channels));
     CHECK(learned["layers"][0]["rms"][k].get<double>() == doctest::Approx(rms).epsilon(1e-4));
-    CHECK(shown == doctest::Approx(squares).epsilon(1e-2));  // the channels are in another order
+    CHECK(shown == doctest::Approx(squares).epsilon(1e-2));  // the channels are in a different order
   }
   const auto mean_lag = [&](std::size_t row) {
     double weighted = 0, sum = 0;
@@ -219,7 +219,7 @@ TEST_CASE_FIXTURE(Reports, "report of TNN: the coefficients are the model's, wit
   CHECK(gammas[2].get<double>() < 1);
 }
 
-TEST_CASE("report of TNN: channels that look nearest are first, into the past or the future") {
+TEST_CASE("report of TNN: the channels that look nearest come first, into the past or the future") {
   const auto model = make_model({"tnn", Task::classifier, 5, 2, R"({"layers":1,"d_model":8,"heads":1,"gamma":1})"},
                                 {Random(3), DType::f32});
   randomize(model->parameters());
@@ -251,7 +251,7 @@ TEST_CASE_FIXTURE(Reports, "report of FNet: shares, frequencies that add up, inf
     CHECK(mixing["kind"] == "fourier");
     CHECK(mixing["length"] == 8);
     CHECK(layer["by_frequency"].size() == 5);
-    double sum = 0;  // 0 and 4 occur once, the others stand for k and 8 - k
+    double sum = 0;  // 0 and 4 occur once, the others represent k and 8 - k
     for (std::size_t k = 0; k < 5; ++k) sum += layer["by_frequency"][k].get<double>() * (k % 4 == 0 ? 1 : 2);
     CHECK(sum == doctest::Approx(1).epsilon(1e-4));
     for (const char* share : {"mixing_share", "network_share"}) {
@@ -297,10 +297,10 @@ TEST_CASE_FIXTURE(Reports,
   const Json some = this->run((folder / "run") + " --rows 30")["sample"];
   CHECK(some["rows"] == 30);
   CHECK(some["of"] == 60);
-  CHECK(some["scores"][0]["actual"] == 10);  // takes every other row
+  CHECK(some["scores"][0]["actual"] == 10);  // the report uses every other row
 }
 
-TEST_CASE_FIXTURE(Reports, "report without the data, or with other data: the page says so, and has the rest") {
+TEST_CASE_FIXTURE(Reports, "report without the data or with other data: the page says so, and has everything else") {
   train("gmlp", "csv", "run");
   train("fnet", "text", "masked", "--task masked-lm");
   CHECK(run(folder / "masked")["sample"]["masked"] > 0);
@@ -335,7 +335,7 @@ TEST_CASE_FIXTURE(Reports, "report of an unfinished run: nothing yet, no checkpo
   CHECK(both["runs"][1]["name"] == "new");
 }
 
-TEST_CASE_FIXTURE(Reports, "report refuses folders that are no runs, damaged runs, and files that aren't reports") {
+TEST_CASE_FIXTURE(Reports, "report refuses folders that are not runs, damaged runs, and files that aren't reports") {
   train("gmlp", "text", "run");
   folder.write("mine.html", "mine");
   folder.write("empty/file", "");

@@ -1,4 +1,4 @@
-// A run's metrics.jsonl as the curves of a report.
+// Tests how a run's metrics.jsonl becomes the curves of a report.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::string message(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("report's curves: steps, evaluations with the time of their step, the best of them") {
+TEST_CASE("report's curves: steps, evaluations with the times of their steps, and the best evaluation") {
   const Json m = parse_metrics(
       "{\"step\":1,\"loss\":3.0,\"learning_rate\":0.1,\"seconds\":0.5}\n"
       "{\"step\":2,\"loss\":2.0,\"seconds\":1.0,\"tokens_per_second\":50}\n"
@@ -53,7 +53,7 @@ TEST_CASE("report's curves: steps, evaluations with the time of their step, the 
   CHECK(m["seconds"] == 2.5);
 }
 
-TEST_CASE("report's curves: among equal losses the first is the best, like in the run") {
+TEST_CASE("report's curves: among equal losses the first is the best, as in the run") {
   const Json m = parse_metrics(
       "{\"step\":2,\"validation_loss\":2.5}\n{\"step\":4,\"validation_loss\":2}\n"
       "{\"step\":6,\"validation_loss\":2}\n{\"step\":8,\"validation_loss\":2.25}\n",
@@ -61,7 +61,7 @@ TEST_CASE("report's curves: among equal losses the first is the best, like in th
   CHECK(m["best"]["step"] == 4);
 }
 
-TEST_CASE("report's curves: a run's test is not a point, and the best is chosen by the run's measure") {
+TEST_CASE("report's curves: a run's test is not a point, and the run's measure chooses the best") {
   const std::string text =
       "{\"step\":2,\"loss\":2.0,\"seconds\":1.0}\n"
       "{\"step\":2,\"validation_loss\":2.25,\"accuracy\":0.5}\n"
@@ -79,17 +79,17 @@ TEST_CASE("report's curves: a run's test is not a point, and the best is chosen 
   CHECK(m["evaluations"]["step"].dump() == "[2,4,6,8]");
   CHECK_FALSE(m["evaluations"].contains("test_loss"));
   CHECK(m["last_step"] == 8);
-  CHECK(m["best"]["step"] == 8);  // of equal metrics, the one with the lower loss
+  CHECK(m["best"]["step"] == 8);  // among equal metrics, the one with the lower loss
   CHECK(parse_metrics(text, "m")["best"]["step"] == 6);
   CHECK(message("{\"step\":1,\"test_loss\":\"x\"}\n") ==
         "\"m\" line 1: expected \"test_loss\" to be a number, got \"x\"");
 }
 
-TEST_CASE("report's curves: none, one step, a last line that was cut off") {
+TEST_CASE("report's curves: no step, one step, and a truncated last line") {
   const Json none = parse_metrics("", "m");
   CHECK(none["last_step"].is_null());
   CHECK(none["best"].is_null());
-  CHECK(parse_metrics("{\"step\":1,\"loss\":3}", "m")["last_step"] == 1);  // complete, except for its line end
+  CHECK(parse_metrics("{\"step\":1,\"loss\":3}", "m")["last_step"] == 1);  // complete except for its line break
   for (const std::string cut : {"{", "{\"step\":2", "{\"step\":2,\"loss\":1.5", "12"}) {
     CAPTURE(cut);
     CHECK(parse_metrics("{\"step\":1,\"loss\":3}\n" + cut, "m")["training"]["step"].dump() == "[1]");
@@ -97,7 +97,7 @@ TEST_CASE("report's curves: none, one step, a last line that was cut off") {
   }
 }
 
-TEST_CASE("report's curves: a hundred thousand steps become points that can be seen, with their means and ends") {
+TEST_CASE("report's curves: a hundred thousand steps are reduced to fewer points, which keep their means and ends") {
   std::string text;
   for (int i = 1; i <= 100000; ++i) {
     text += "{\"step\":" + std::to_string(i) + ",\"loss\":" + std::to_string(i % 2) + "}\n";
@@ -117,7 +117,7 @@ TEST_CASE("report's curves: a hundred thousand steps become points that can be s
   CHECK(m["best"]["step"] == 100000);
 }
 
-TEST_CASE("report's curves: invalid lines are refused by their number") {
+TEST_CASE("report's curves: an error for an invalid line names its number") {
   const std::string good = "{\"step\":2,\"loss\":1}\n";
   CHECK(message(good + "x\n") == "\"m\" line 2: expected a JSON object, got \"x\"");
   CHECK(message(good + "\n" + good) == "\"m\" line 2: expected a JSON object, got \"\"");

@@ -1,4 +1,4 @@
-// The figures of FNet's layers in a report, against their formulas.
+// Tests the figures of FNet's layers in a report against their formulas.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ double share(const Tensor& part, const Tensor& other) { return squares(part) / (
 
 double distance(const Tensor& a, const Tensor& b) { return std::sqrt(squares(sub(a, b))); }
 
-// The relative change of the layer's output y at `place` when token j of x is replaced by the mean.
+// Returns the relative change of the layer's output y at position `place` when the mean replaces token j of x.
 double influence_of(std::int64_t j, const FnetLayer& layer, const Tensor& x, const Tensor& y, std::int64_t place) {
   const Tensor now = layer(concat({slice(x, 1, 0, j), mean(x, {1}, true), slice(x, 1, j + 1, x.size(1))}, 1));
   const Tensor before = slice(y, 1, place, place + 1), after = slice(now, 1, place, place + 1);
@@ -68,7 +68,7 @@ TEST_CASE("report of FNet: shares, frequencies and influence are those of the la
   }
 }
 
-TEST_CASE("report of FNet: of a long sequence the influence of 64 tokens, evenly spread") {
+TEST_CASE("report of FNet: for a long sequence, the influence of 64 evenly spaced tokens") {
   const auto model = make_model({"fnet", Task::classifier, 20, 3, R"({"layers":1,"d_model":4,"seq_len":96})"},
                                 {Random(3), DType::f32});
   std::vector<std::int64_t> ids(96);

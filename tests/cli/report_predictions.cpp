@@ -1,4 +1,4 @@
-// The figures of a report that show what a model predicts: their numbers, on rows whose answers are known.
+// Tests the figures of a report that show what a model predicts, on rows whose true values are known.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 using report::Json;
 
-// The fields of an object, in this order, without blanks.
+// Returns the given fields of an object in this order, without spaces.
 std::string fields(const Json& object, const std::vector<std::string>& names) {
   Json chosen = Json::array();
   for (const std::string& name : names) chosen.push_back(object.at(name));
@@ -19,8 +19,9 @@ std::string fields(const Json& object, const std::vector<std::string>& names) {
 
 }  // namespace
 
-TEST_CASE("report of labels: precision, recall and average precision, with equal scores together") {
-  // Of a, rows 0 and 2; of b, row 0, which has the same score as row 1; of c, none.
+TEST_CASE("report of labels: precision, recall and average precision, where equal scores count together") {
+  // Label a belongs to rows 0 and 2. Label b belongs to row 0, which has the same score as row 1. Label c belongs to
+  // none.
   const report::Predictions rows{
       3, {0.9, 0.6, 0.05, 0.8, 0.6, 0.05, 0.4, 0.2, 0.05, 0.1, 0.3, 0.05}, {1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}};
   const Json figure = report::precision_recall({"a", "b", "c"}, rows);
@@ -39,7 +40,7 @@ TEST_CASE("report of labels: precision, recall and average precision, with equal
   CHECK(fields(figure["curves"][2], curve) == "[0,[0.5,1],[1,0.666667],[0.9,0.4]]");
 }
 
-TEST_CASE("report of labels: the curves are those of the eight rarest labels, with few points and both ends") {
+TEST_CASE("report of labels: curves for the eight rarest labels, with few points and both ends") {
   std::vector<std::string> labels;
   report::Predictions rows{10, {}, {}};
   for (int row = 0; row < 1000; ++row)
@@ -58,7 +59,7 @@ TEST_CASE("report of labels: the curves are those of the eight rarest labels, wi
   CHECK(curves[8]["precision"].back() == 0.9);
 }
 
-TEST_CASE("report of numbers: MAE, RMSE and R² of each target, and a histogram with a bin from 0") {
+TEST_CASE("report of numbers: MAE, RMSE and R² of each target, and a histogram with a bin that starts at 0") {
   const Json figure = report::residuals({{"x", {0}}}, {1, {1, 3, 1, 5}, {1, 2, 3, 6}});
   const Json& x = figure["targets"][0];
   CHECK(figure["rows"] == 4);
@@ -71,7 +72,7 @@ TEST_CASE("report of numbers: MAE, RMSE and R² of each target, and a histogram 
   CHECK(steps["targets"][1]["histogram"]["counts"].dump() == "[2]");
 }
 
-TEST_CASE("report of numbers: many rows leave a histogram that can be read, and few points") {
+TEST_CASE("report of numbers: for many rows, a readable histogram and few points") {
   report::Predictions rows{1, {}, {}};
   for (int i = 0; i < 3000; ++i) {
     rows.actual.push_back(i == 7 ? 1e9 : i % 100);
@@ -91,7 +92,7 @@ TEST_CASE("report of numbers: many rows leave a histogram that can be read, and 
   CHECK(figure["targets"][8]["mae"] == x["mae"]);
 }
 
-TEST_CASE("report of tags: spans are right if their type and both ends are") {
+TEST_CASE("report of tags: a span is correct if its type and both ends are correct") {
   const Json figure = report::spans({{{"a", "b", "c", "d"}, {"B-X", "I-X", "O", "B-Y"}, {"B-X", "I-X", "O", "B-X"}},
                                      {{"e", "f", "g"}, {"O", "I-X", "I-X"}, {"O", "B-X", "B-X"}},
                                      {{"h"}, {"O"}, {"O"}},
@@ -112,7 +113,7 @@ TEST_CASE("report of tags: spans are right if their type and both ends are") {
   CHECK(sentences[2]["words"][0] == "i");
 }
 
-TEST_CASE("report of tags: other tags count word by word, and long rows are cut") {
+TEST_CASE("report of tags: tags that are not spans count word by word, and long rows are truncated") {
   const Json figure = report::spans({{{"a", "b", "c"}, {"N", "V", "V"}, {"N", "N", "V"}}});
   CHECK(figure["spans"] == false);
   CHECK(fields(figure["types"][0], {"type", "precision", "recall", "support"}) == R"(["V",1,0.5,2])");
@@ -124,7 +125,7 @@ TEST_CASE("report of tags: other tags count word by word, and long rows are cut"
   CHECK(sentence["actual"].dump() == R"([[0,80,"X"]])");
 }
 
-TEST_CASE("report of forecasts: errors of each step beside those of the last value and of a season before") {
+TEST_CASE("report of forecasts: errors of each step, with those of the last value and of the previous season") {
   const std::vector<report::ForecastWindow> windows{{{{1, 2, 3}, {}}, {4, 5, 0, 1}, {4, 7, 1, 1}},
                                                     {{{2, 3, 5}, {}}, {5, 6, 2, 2}, {6, 6, 2, 4}}};
   const Json figure = report::forecasts({"a", "b"}, 2, 2, windows);
@@ -142,7 +143,7 @@ TEST_CASE("report of forecasts: errors of each step beside those of the last val
   CHECK(one[5]["number"] == 101);
 }
 
-TEST_CASE("report of pictures: the most confident mistakes, then some that are right") {
+TEST_CASE("report of pictures: the most confident errors, then some correct predictions") {
   LabelledTexts rows;
   rows.picture = {1, 2, 1};
   std::vector<std::vector<double>> probabilities;
@@ -164,14 +165,14 @@ TEST_CASE("report of pictures: the most confident mistakes, then some that are r
   CHECK(pictures[23]["probability"] == 0.895);
 }
 
-TEST_CASE("report of pictures: large ones are reduced by means of blocks") {
+TEST_CASE("report of pictures: large pictures are reduced by averaging blocks") {
   LabelledTexts rows;
   rows.picture = {2, 100, 3};
   rows.texts.emplace_back();
   for (int i = 0; i < 2 * 100 * 3; ++i) rows.texts[0] += static_cast<char>(i % 3 == 0 ? 250 : i / 300);
   const Json picture = report::drawn_picture(rows, 0);
   CHECK(fields(picture, {"height", "width", "channels"}) == "[1,50,3]");
-  CHECK(picture["pixels"].get<std::string>().substr(0, 8) == "+gEB+gEB");  // 250, 1, 1: the mean of 0 and 1, rounded up
+  CHECK(picture["pixels"].get<std::string>().substr(0, 8) == "+gEB+gEB");  // 250, 1, 1: the mean of 0 and 1 rounds up
 }
 
 }  // namespace weft::test

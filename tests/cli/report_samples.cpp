@@ -1,4 +1,4 @@
-// A classifier's samples in a report: its errors are the rows that the model misclassifies.
+// Tests a classifier's samples in a report. The errors shown are the rows that the model misclassifies.
 #include <doctest/doctest.h>
 
 #include "report/samples.h"
@@ -30,7 +30,7 @@ TEST_CASE(
   const Tensor logits = (*checkpoint.model)(data(50).validation(0).tokens);
   const std::vector<std::int64_t> given = predicted_labels(logits);
   const std::vector<float> p = softmax(logits, -1).to_vector<float>();
-  for (std::size_t i = 0; i < 50; ++i) rows.labels[i] = i < 40 ? given[i] : (given[i] + 1) % 3;  // ten rows are wrong
+  for (std::size_t i = 0; i < 50; ++i) rows.labels[i] = i < 40 ? given[i] : (given[i] + 1) % 3;  // ten wrong labels
   report::Validation validation;
   validation.rows = rows;
   validation.of = 50;

@@ -1,4 +1,5 @@
-// weft report of regression, multilabel, tagging, forecasts and pictures: its figures agree with the run's own metrics.
+// Tests of weft report for regression, multilabel, tagging, forecasts and pictures. Its figures agree with the run's
+// metrics.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -15,7 +16,7 @@ using report::Json;
 
 const std::string small = " --layers 1 --d-model 16 --steps 40 --lr 5e-3 --threads 1 ";
 
-// Rows of 2 to 7 words with labels of a task, which follow from the words, except for some.
+// Rows of 2 to 7 words. Except for some rows, their labels for the task follow from the words.
 std::string table_for(const std::string& task) {
   const std::vector<std::string> words{"red", "green", "blue", "cold", "warm", "in", "at"};
   std::string csv = "text,label\n";
@@ -39,7 +40,7 @@ std::string table_for(const std::string& task) {
   return csv;
 }
 
-// A task's rows, which are also its validation set.
+// The rows of a task, which are also its validation set.
 struct Rows {
   explicit Rows(const std::string& task) {
     folder.write("rows.csv", table_for(task));
@@ -51,7 +52,7 @@ struct Rows {
 };
 
 struct Described {
-  // The report of a small run with these options.
+  // Makes the report of a small run with these options.
   explicit Described(const TemporaryFolder& folder, const std::string& options, const report::RunOptions& of = {}) {
     const std::string run = folder / "run";
     const Outcome trained = weft("train --arch gmlp --overwrite --out " + run + small + options);
@@ -62,7 +63,7 @@ struct Described {
     CHECK(page["notes"].empty());
   }
   const Json& figure(std::size_t i) const { return page["predictions"].at(i); }
-  // A metric of the checkpoint that is shown, as the run measured it.
+  // Returns a metric of the shown checkpoint, as the run measured it.
   doctest::Approx metric(const std::string& name) const {
     return doctest::Approx(page["metrics"]["best"].at(name).get<double>()).epsilon(1e-5);
   }
@@ -89,7 +90,7 @@ TEST_CASE("report of a multilabel run: its figures have the run's micro F1 and a
   CHECK(figure["mean_average_precision"].get<double>() == run.metric("average precision"));
   CHECK(figure["micro"]["best"]["f1"].get<double>() >= figure["micro"]["f1"].get<double>());
   CHECK(figure["curves"].size() == figure["labels"].size() + 1);
-  for (std::size_t i = 2; i < figure["curves"].size(); ++i) {  // rising
+  for (std::size_t i = 2; i < figure["curves"].size(); ++i) {  // the scores must increase
     const auto rows_of = [&](std::size_t k) {
       return figure["labels"][figure["curves"][k]["label"].get<std::size_t>()]["actual"].get<int>();
     };
@@ -122,7 +123,7 @@ TEST_CASE("report of a regression: its figures have the run's MAE and R2, also w
   CHECK(some.figure(0)["of"] == 90);
 }
 
-TEST_CASE("report of a tagger: spans have the run's span F1, and belong to their sentences") {
+TEST_CASE("report of a tagger: spans give the run's span F1 and belong to their sentences") {
   const Rows rows("tagging");
   const Described run(rows.folder, rows.options + " --seq-len 6");
   const Json& figure = run.figure(0);
@@ -132,8 +133,8 @@ TEST_CASE("report of a tagger: spans have the run's span F1, and belong to their
   CHECK(figure["micro"]["f1"].get<double>() < 1);
   CHECK(figure["sentences"].size() >= 6);
   for (const Json& sentence : figure["sentences"]) {
-    CHECK(sentence["words"].size() <= 6);  // the model sees no more
-    std::size_t colors = 0;                // "red" and "green" begin a span C wherever they stand
+    CHECK(sentence["words"].size() <= 6);  // the model reads at most six words
+    std::size_t colors = 0;                // "red" and "green" start a span C anywhere
     for (const Json& word : sentence["words"]) colors += word == "red" || word == "green";
     std::size_t begun = 0;
     for (const Json& span : sentence["actual"])
@@ -143,7 +144,7 @@ TEST_CASE("report of a tagger: spans have the run's span F1, and belong to their
   }
 }
 
-TEST_CASE("report of a forecast: windows are the table's, and errors are the run's MAE") {
+TEST_CASE("report of a forecast: windows come from the table, and errors match the run's MAE") {
   const TemporaryFolder folder;
   std::string csv = "height,other\n";
   for (int i = 0; i < 400; ++i) csv += std::to_string(50 + 10 * std::sin(i * 0.5)) + "," + std::to_string(i) + "\n";
@@ -177,7 +178,7 @@ TEST_CASE("report of a forecast: windows are the table's, and errors are the run
   CHECK(unread.figure(0)["targets"][1]["mae_last"].size() == 3);
 }
 
-TEST_CASE("report of pictures: the pictures are the file's, and as many are right as the run says") {
+TEST_CASE("report of pictures: pictures come from the file, and the number of correct ones matches the run") {
   const TemporaryFolder folder;
   const std::string pictures = write_pictures(folder, "train", 0, 60),
                     measured = write_pictures(folder, "other", 60, 30);
@@ -187,7 +188,7 @@ TEST_CASE("report of pictures: the pictures are the file's, and as many are righ
   const Json& grid = run.figure(1);
   CHECK(grid["kind"] == "pictures");
   CHECK(grid["right"].get<double>() / 30 == run.metric("accuracy"));
-  CHECK(grid["right"].get<int>() > 20);  // predicting one label is right for 10
+  CHECK(grid["right"].get<int>() > 20);  // always predicting one label gives 10 correct ones
   CHECK(run.figure(0)["mean_average_precision"].get<double>() > 0.7);
   CHECK(grid["right"].get<int>() + grid["wrong"].get<int>() == 30);
   for (const Json& each : grid["pictures"]) {

@@ -1,4 +1,4 @@
-// Labeled texts: weft train, eval and classify, from the file to the prediction.
+// Tests of labeled texts with weft train, eval and classify, from the file to the prediction.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ const std::string small = sizes + "--min-count 1 --threads 1 ";
 
 const char* const names[] = {"colour", "number", "wind"};
 
-// The rows of small_rows with names, in each format.
+// The rows of small_rows with label names, in one of the formats.
 struct Form {
   std::string file, options, content, says;
 };
@@ -75,7 +75,7 @@ TEST_CASE("weft train and eval on rows") {
   const Outcome odd = weft("train --arch gmlp --data " + (folder / "odd") + " --columns label=label" + small +
                            "--steps 1 --overwrite --out " + run);
   CHECK(contains(odd.err, "text in column \"te\\x1B[31mxt\"; 4 rows, 2 labels: 1, 2; 2 rows with an empty text\n"));
-  // The old names of the options, and held-out rows.
+  // Uses the old names of the options, and held-out rows.
   const Outcome held_out = weft("train --arch gmlp --csv " + csv + small + "--steps 2 --overwrite --out " + run);
   CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
   CHECK(weft("train --arch gmlp --csv " + csv + " --csv-test " + csv + small + "--steps 2 --overwrite --out " + run)
@@ -83,7 +83,7 @@ TEST_CASE("weft train and eval on rows") {
   CHECK(weft("eval --checkpoint " + run + " --csv " + csv).code == 0);
 }
 
-TEST_CASE("weft train: every format, even a folder, gives the same model, which knows the labels' names") {
+TEST_CASE("weft train: every format, including a folder, gives the same model, which knows the labels' names") {
   const TemporaryFolder folder;
   std::string first;
   std::vector<Form> all = forms();
@@ -111,7 +111,7 @@ TEST_CASE("weft train: every format, even a folder, gives the same model, which 
   CHECK(contains(folder.read("run/last/config.json"), "\"colour\",\n    \"number\",\n    \"wind\""));
 }
 
-TEST_CASE("weft train and eval: bad rows are left out and counted") {
+TEST_CASE("weft train and eval: bad rows are omitted and counted") {
   const TemporaryFolder folder;
   folder.write("csv", small_csv() + "1,a\n\"2\",\"\",\"\xFF\"\n");
   folder.write("test", small_csv() + "4,,a\n");
@@ -135,7 +135,7 @@ TEST_CASE("weft train and eval: bad rows are left out and counted") {
 
 namespace {
 
-// A checkpoint of a classifier with label names, and texts.
+// A checkpoint of a classifier with named labels, and texts.
 class Classified {
  public:
   Classified() {
@@ -144,7 +144,7 @@ class Classified {
                                  "--steps 150 --lr 5e-3 --out " + (folder / "run"));
     REQUIRE(trained.code == 0);
   }
-  // Passes the text on standard input.
+  // Passes the text to standard input.
   Outcome classify(const std::string& input, const std::string& options = "") const {
     folder.write("in", input);
     return weft("classify " + (folder / "run") + " " + options + " <" + (folder / "in"));
@@ -201,14 +201,15 @@ TEST_CASE_FIXTURE(Classified,
   CHECK_FALSE(std::getline(lines, line));
 }
 
-TEST_CASE_FIXTURE(Classified, "weft classify: line ends, a byte order mark, many lines, a last line without an end") {
+TEST_CASE_FIXTURE(Classified,
+                  "weft classify: line breaks, a byte order mark, many lines, a last line without a line break") {
   const std::string one = classify("one two three\n").out;
   CHECK(classify("one two three").out == one);
   CHECK(classify("one two three\r\n").out == one);
   CHECK(classify("\xEF\xBB\xBFone two three\n").out == one);
   std::string input, want;
   const std::string red = classify("red green\n").out;
-  for (int i = 0; i < 30000; ++i) {  // more than one read
+  for (int i = 0; i < 30000; ++i) {  // more than one read() returns
     input += i % 3 ? "red green\n" : "one two three\n";
     want += i % 3 ? red : one;
   }
@@ -217,7 +218,7 @@ TEST_CASE_FIXTURE(Classified, "weft classify: line ends, a byte order mark, many
   CHECK(classify(long_line + "\none two three\n").out.size() > one.size());
 }
 
-TEST_CASE_FIXTURE(Classified, "weft classify: a prediction comes while the writer waits for it") {
+TEST_CASE_FIXTURE(Classified, "weft classify: prints a prediction while the writer waits for it") {
   folder.write("talk.sh",
                "set -e\nmkfifo \"$1/to\" \"$1/from\"\n\"$WEFT\" classify \"$1/run\" <\"$1/to\" >\"$1/from\" &\n"
                "exec 3>\"$1/to\" 4<\"$1/from\"\n"
@@ -250,7 +251,7 @@ TEST_CASE_FIXTURE(Classified, "weft classify: texts that can't be classified") {
               .code == 0);
   CHECK(fails_with(weft("classify " + (folder / "lm")), 1, "the checkpoint is a causal-lm, expected a classifier"));
   CHECK(fails_with(weft("generate --checkpoint " + (folder / "run")), 1, "classifier"));
-  // A checkpoint that a program saved without labels.
+  // A program saved this checkpoint without labels.
   Checkpoint saved = load_checkpoint(folder / "run");
   save_checkpoint(folder / "plain", *saved.model, *saved.tokenizer);
   CHECK(contains(weft("classify " + (folder / "plain") + " --top 0 <" + (folder / "in")).out, "3\t0."));

@@ -1,4 +1,4 @@
-// A run's folder: conflicts and damage that it survives.
+// Tests of a run's folder: conflicts, and damage that it survives.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -49,11 +49,11 @@ TEST_CASE_FIXTURE(Runs, "two runs into one folder: the second is refused and cha
   CHECK(weft(train("run", "--steps 5 --overwrite")).code == 0);
 }
 
-TEST_CASE_FIXTURE(Runs, "the state of a new run beside another run's model: when resumed, the model is the new run's") {
+TEST_CASE_FIXTURE(Runs, "a new run's state next to another run's model: resuming gives the new run's model") {
   REQUIRE(weft(train("new", "--steps 20")).code == 0);
   for (const std::string old : {"--steps 20 --seed 2", "--steps 20 --dropout 0.5", "--steps 20 --set tied=true"}) {
     REQUIRE(weft(train("old", old) + " --overwrite").code == 0);
-    for (const std::string file : {"/last/training.safetensors", "/run.json"})  // left by a kill
+    for (const std::string file : {"/last/training.safetensors", "/run.json"})  // left behind by a kill
       folder.write("old" + file, folder.read("new" + file));
     const Outcome resumed = weft("train --resume " + (folder / "old"));
     CAPTURE(resumed.err);
@@ -80,7 +80,7 @@ TEST_CASE_FIXTURE(Runs, "a damaged model or config is reported, but an intact st
     }
 }
 
-TEST_CASE_FIXTURE(Runs, "--log refuses files that the run reads or writes, and all others but logs") {
+TEST_CASE_FIXTURE(Runs, "--log refuses files that the run reads or writes, and all existing files that are not logs") {
   folder.write("config.json", R"({"arch": "gmlp"})");
   folder.write("notes", "mine\n");
   REQUIRE(weft(train("run", "--steps 2")).code == 0);
@@ -104,7 +104,7 @@ TEST_CASE_FIXTURE(Runs, "--log refuses files that the run reads or writes, and a
                    1, "--log names "));
 }
 
-TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to the step where it continues") {
+TEST_CASE_FIXTURE(Runs, "a resumed run truncates the log to the step at which it continues") {
   const std::string log = " --eval-every 4 --log " + (folder / "log");
   const std::string resume = "train --resume " + (folder / "run");
   REQUIRE(weft(train("run", "--schedule constant --steps 6") + log).code == 0);
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Runs, "a resumed run cuts the log to the step where it continu
   CHECK(folder.read("log") == eight);
 }
 
-TEST_CASE_FIXTURE(Runs, "a copied folder doesn't choose the log that --resume writes") {
+TEST_CASE_FIXTURE(Runs, "a copied folder doesn't determine the log that --resume writes") {
   REQUIRE(weft(train("run", "--steps 2")).code == 0);
   nlohmann::json run = settings("run");
   for (const char* name : {"new", "log"}) {
@@ -137,7 +137,7 @@ TEST_CASE_FIXTURE(Runs, "a copied folder doesn't choose the log that --resume wr
   }
 }
 
-TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with every option that was given") {
+TEST_CASE_FIXTURE(Runs, "run.json repeats a run on a text or on rows, with every option that was given") {
   const std::string text =
       train("a",
             "--steps 7 --eval-every 3 --micro-batches 2 --schedule linear --lr 0.02 --lr-floor 0.1 "
@@ -162,7 +162,7 @@ TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with eve
     b.erase("machine");
     CHECK(a == b);
   }
-  CHECK(settings("a")["training"]["lr"] == 2e-3);  // nobody set it
+  CHECK(settings("a")["training"]["lr"] == 2e-3);  // nobody set this option
   CHECK(settings("a")["training"]["batch"] == 4);
   CHECK(settings("a")["optimizer"]["beta2"] == 0.99);
   CHECK(settings("a")["model"]["config"]["d_ffn"] == 128);
@@ -170,7 +170,7 @@ TEST_CASE_FIXTURE(Runs, "run.json repeats a run, of a text and of rows, with eve
   CHECK(settings("a")["weft"].is_string());
 }
 
-TEST_CASE_FIXTURE(Runs, "a run that is repeated leaves the log of the first as it is") {
+TEST_CASE_FIXTURE(Runs, "a repeated run leaves the log of the first run unchanged") {
   REQUIRE(weft(train("a", "--steps 4 --log " + (folder / "log"))).code == 0);
   const std::string log = folder.read("log"), again = "train --config " + (folder / "a/run.json") + " --seed 2 --out ";
   REQUIRE_FALSE(log.empty());
@@ -182,7 +182,7 @@ TEST_CASE_FIXTURE(Runs, "a run that is repeated leaves the log of the first as i
   CHECK_FALSE(folder.read("other").empty());
 }
 
-TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count") {
+TEST_CASE_FIXTURE(Runs, "run.json with other options: the given options count") {
   REQUIRE(weft(train("a", "--steps 4 --beta1 0.8")).code == 0);
   const std::string again = "train --config " + (folder / "a/run.json") + " --overwrite --out " + (folder / "b") + " ";
   CHECK(weft(again + "--seed 3 --layers 2 --optimizer sgd --steps 3").code == 0);
@@ -231,7 +231,7 @@ TEST_CASE_FIXTURE(Runs, "run.json with other options: those that are given count
   CHECK(weft("info --config " + (folder / "b/run.json")).code == 0);
 }
 
-TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data moved; a longer run and its rate") {
+TEST_CASE_FIXTURE(Runs, "--resume from another folder, with moved data, and a longer run and its learning rate") {
   REQUIRE(
       weft("train --arch gmlp --text " + (folder / "text") + sizes + "--steps 8 --warmup 2 --out " + (folder / "run"))
           .code == 0);
@@ -253,12 +253,12 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder of the system, the data mo
     std::filesystem::rename(folder / (std::string("other/last/") + file), folder / (std::string("other/") + file));
   for (const char* name : {"last", "best", "run.json"})
     std::filesystem::remove_all(folder / (std::string("other/") + name));
-  CHECK(fails_with(weft(resume), 1, "has no run.json"));  // like a run of an earlier weft
+  CHECK(fails_with(weft(resume), 1, "has no run.json"));  // like a run of an earlier version
   CHECK(weft("generate " + (folder / "other") + " --prompt line --tokens 3").code == 0);
   CHECK(fails_with(weft(train("other", "--steps 2").replace(0, 5, "train")), 1, "already exists"));
 }
 
-TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, sizes that don't fit") {
+TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, and sizes that don't fit") {
   REQUIRE(weft(train("first", "--steps 30 --lr 0.01")).code == 0);
   const std::string from = "train --from " + (folder / "first") + " --overwrite --out " + (folder / "run") + " ";
   const Outcome more = weft(from + "--steps 1 --lr 1e-30 --split 90/10/0 --text " + (folder / "text"));
@@ -297,7 +297,8 @@ TEST_CASE_FIXTURE(Runs, "--from: the same task with other data, another head, si
       fails_with(weft("train --out " + (folder / "x") + " --from " + (folder / "missing") + " " + csv), 1, "missing"));
 }
 
-TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best or the last, or a checkpoint's folder") {
+TEST_CASE_FIXTURE(
+    Runs, "eval, generate and info accept a run's folder, its best or last checkpoint, or a checkpoint's folder") {
   REQUIRE(
       weft(train("run", "--steps 60 --eval-every 4 --lr 1 --warmup 100 --schedule constant --clip 0 --split 90/10/0"))
           .code == 0);
@@ -322,7 +323,7 @@ TEST_CASE_FIXTURE(Runs, "eval, generate and info take a run's folder, the best o
   CHECK(fails_with(weft("eval" + text), 2, "folder of a run"));
 }
 
-TEST_CASE_FIXTURE(Runs, "patience ends a run as a finished one; --patience lets it continue") {
+TEST_CASE_FIXTURE(Runs, "patience ends a run like a finished one, and --patience lets it continue") {
   const Outcome ended =
       weft(train("run", "--steps 90 --eval-every 4 --patience 2 --lr 1 --warmup 100 --schedule constant --clip 0"));
   CAPTURE(ended.err);
@@ -354,7 +355,7 @@ TEST_CASE_FIXTURE(
   CHECK(contains(ended.err, "File too large"));
   CHECK(contains(ended.err, "--resume " + (folder / "run")));
   CHECK(contains(ended.err, "; --keep-going goes on when a save fails\n"));
-  CHECK(went_on.code == 1);  // the last save failed, too
+  CHECK(went_on.code == 1);  // because the last save failed, too
   const std::string going_on = "the run goes on, earlier saves are intact";
   CHECK(contains(went_on.err, going_on));
   CHECK(went_on.err.find(going_on) == went_on.err.rfind(going_on));  // printed only once

@@ -1,4 +1,4 @@
-// Labels with letters outside of ASCII, and with characters that control a terminal.
+// Tests of labels with non-ASCII letters and with characters that control a terminal.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool has_control(const std::string& text) {
   });
 }
 
-// The number of code points before the number that ends each line of the table of scores.
+// Returns the number of code points before the last number of each line of the score table.
 std::vector<std::size_t> widths(const std::string& table) {
   std::vector<std::size_t> widths;
   std::istringstream lines(table);
@@ -41,7 +41,7 @@ TEST_CASE("code points and control characters of names") {
   CHECK(visible(std::string(1, '\0')) == "\\x00");
 }
 
-TEST_CASE("scores: columns are as wide as names have letters, whatever their bytes") {
+TEST_CASE("scores: column widths follow the number of letters, not of bytes") {
   Confusion confusion(3);
   confusion.add(0, 0);
   confusion.add(1, 2);
@@ -58,8 +58,8 @@ TEST_CASE("scores: columns are as wide as names have letters, whatever their byt
   CHECK(contains(cut, "\nc\\x1B "));
 }
 
-TEST_CASE("scores in JSON: the rows of the matrix are the labels that texts have") {
-  Confusion confusion(3);  // one of each label is correct, one is predicted as the next label
+TEST_CASE("scores in JSON: the rows of the matrix are the labels that occur in the texts") {
+  Confusion confusion(3);  // For each label, one row is predicted correctly and one as the next label.
   for (const std::int64_t label : {0, 1, 2}) {
     confusion.add(label, label);
     confusion.add(label, (label + 1) % 3);
@@ -70,7 +70,7 @@ TEST_CASE("scores in JSON: the rows of the matrix are the labels that texts have
             R"(],"macro":{)" + half + R"(},"confusion":[[1,1,0],[0,1,1],[1,0,1]]})");
 }
 
-TEST_CASE("a checkpoint's labels don't reach a terminal as control characters") {
+TEST_CASE("a checkpoint's labels don't send control characters to a terminal") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::classifier);
   CheckpointInfo info;

@@ -1,4 +1,4 @@
-// Shared by the tests of small runs: sizes, a table of rows, the end of the output.
+// Helpers for the tests of small runs: sizes, a table of rows, the end of the output.
 #pragma once
 #include <string>
 
@@ -16,7 +16,7 @@ inline std::string small_csv() {
   return csv;
 }
 
-// Whether the last three lines of weft train's output are as documented.
+// Returns whether the last three lines of weft train's output are as documented.
 inline bool ends_as_promised(const std::string& out) {
   const std::size_t memory = out.rfind("\npeak memory "), speed = out.rfind("\ntokens/s "),
                     loss = out.rfind("\nvalidation loss ");

@@ -1,4 +1,4 @@
-// The data that weft train holds out, and the test of a run.
+// Tests of the data that weft train holds out, and of the test of a run.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -18,7 +18,7 @@ using nlohmann::json;
 
 const std::string small = sizes + "--min-count 1 --threads 1 ";
 
-// Labels that alternate.
+// Rows with alternating labels.
 std::string rotating(int rows, int labels) {
   std::string csv = "text,label\n";
   for (int i = 0; i < rows; ++i)
@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(
   CHECK(settings()["found"]["data"] != found);
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: a file for validation; absent labels are named") {
+TEST_CASE_FIXTURE(Rows, "rows: a file for validation, and errors that name absent labels") {
   folder.write("two", "1,,red\n2,,two\n1,,red green\n");
   const Outcome trained = weft(train("--steps 1 --validation " + (folder / "two")));
   CAPTURE(trained.err);
@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation; absent labels are named") 
   CHECK(fails_with(weft(train("--validation " + (folder / "none"))), 1, "none"));
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: texts of training that are in a file of validation or test are counted") {
+TEST_CASE_FIXTURE(Rows, "rows: texts that are in both the training and the validation or test file are counted") {
   const std::string csv = folder / "csv";
   const Outcome same = weft(train("--steps 1 --validation " + csv + " --test " + csv));
   CHECK(contains(same.err, "60 of 60 rows of the validation set have a text that also occurs in the training set\n"));
@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(Rows, "rows: texts of training that are in a file of validatio
   CHECK_FALSE(contains(others.err, "a text that also occurs in the training set"));
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the best checkpoint, and chooses nothing") {
+TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, with the best checkpoint, and chooses nothing") {
   const std::string test = "--test " + (folder / "test");
   const Outcome trained = weft(train("--steps 30 --eval-every 10 --lr 5e-3 " + test));
   CAPTURE(trained.err);
@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   const json expected = json::parse(evaluated.out);
   REQUIRE(tests().size() == 1);
   for (const char* name : {"step", "predicted", "accuracy", "macro F1"}) CHECK(tests()[0][name] == expected[name]);
-  // measured in other batches
+  // the batches of this measurement differ
   CHECK(tests()[0]["test_loss"] == doctest::Approx(expected["loss"].get<double>()).epsilon(1e-6));
   CHECK(number_after(trained.out, "\ntest accuracy ") ==
         doctest::Approx(100 * expected["accuracy"].get<double>()).epsilon(1e-3));
@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   CHECK(std::isfinite(number_after(trained.out, "\ntest loss ")));
   CHECK(std::isfinite(number_after(trained.out, "\nvalidation accuracy ")));
   CHECK(std::isfinite(number_after(trained.out, "\nvalidation macro F1 ")));
-  // Other rows have their own validation and test.
+  // A repeated run on other rows does not use the validation and test files of the first run.
   REQUIRE(weft(train("--steps 2 --validation " + (folder / "csv") + " " + test)).code == 0);
   folder.write("other", rotating(60, 2));
   const Outcome repeated = weft("train --config " + (folder / "run/run.json") + " --data " + (folder / "other") +
@@ -148,7 +148,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, by the bes
   }
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: a stopped run is tested once it has ended, and a continued run is tested again") {
+TEST_CASE_FIXTURE(Rows, "rows: a stopped run is tested after it has ended, and a continued run is tested again") {
   const std::string test = "--test " + (folder / "test"), resume = "train --resume " + (folder / "run");
   CHECK(weft_with_signal(train("--steps 4000 --eval-every 1000 " + test), "step 200/", SIGINT).code == 128 + SIGINT);
   CHECK(tests().empty());
@@ -173,7 +173,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a stopped run is tested once it has ended, and a 
   CHECK(tests().size() == 1);
 }
 
-TEST_CASE_FIXTURE(Rows, "labels that are never predicted are named, with their rows") {
+TEST_CASE_FIXTURE(Rows, "a message names labels that are never predicted, with their numbers of rows") {
   std::string rows;
   for (int i = 0; i < 400; ++i) rows += (i % 40 == 7 ? "rare" : "usual") + (",,words " + std::to_string(i)) + "\n";
   folder.write("csv", rows);
@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(Rows, "labels that are never predicted are named, with their r
   CHECK_FALSE(contains(trained.err, "usual ("));
 }
 
-TEST_CASE_FIXTURE(Rows, "the best checkpoint by another measure, which run.json and the state keep") {
+TEST_CASE_FIXTURE(Rows, "the best checkpoint by another measure, which run.json and the state record") {
   const Outcome trained = weft(train("--steps 30 --eval-every 3 --lr 1e-2 --best-by f1"));
   CAPTURE(trained.out);
   CHECK(contains(trained.out, ", by macro F1 "));
@@ -200,7 +200,7 @@ TEST_CASE_FIXTURE(Rows, "the best checkpoint by another measure, which run.json 
   CHECK(fails_with(weft(train("--best-by recall")), 2, "expected one of loss, accuracy, f1, got \"recall\""));
 }
 
-TEST_CASE("texts: training, validation and a test by position; the test is the last tenth, which eval measures") {
+TEST_CASE("texts: training, validation and test sets by position, where eval measures the test set, the last tenth") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes +
@@ -222,7 +222,7 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   CHECK(number_after(without.out, "\nvalidation loss ") ==
         number_after(weft(eval + " --checkpoint last").out, "\nvalidation loss "));
   CHECK(json::parse(folder.read("run/run.json"))["data"]["split"] == "90/10/0");
-  const Outcome other = weft(train + "--split 60/10/30");  // eval measures its last 30 %
+  const Outcome other = weft(train + "--split 60/10/30");  // eval measures the last 30 %
   CHECK(number_after(other.out, "\ntest loss ") == number_after(weft(eval).out, "\ntest loss "));
   CHECK(contains(weft(eval + " --all").out, "\ntest loss "));
   CHECK(fails_with(weft(train + "--split 80/20"), 2, "like 80/10/10 or 90/10/0, got \"80/20\""));

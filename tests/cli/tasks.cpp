@@ -1,4 +1,4 @@
-// weft train, eval, predict, report and quantize for regression, multilabel and tagging.
+// Tests of weft train, eval, predict, report and quantize for regression, multilabel and tagging.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -86,7 +86,7 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
   }
 }
 
-TEST_CASE("tasks on rows: predict reads the columns of training") {
+TEST_CASE("tasks on rows: predict reads the same columns as training") {
   const TemporaryFolder folder;
   std::string csv = "title,text,label\n";
   for (int i = 0; i < 40; ++i)
@@ -103,7 +103,7 @@ TEST_CASE("tasks on rows: predict reads the columns of training") {
         weft("predict " + run + " " + (folder / "lines")).out);
 }
 
-TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run, and fit the task") {
+TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run that must fit the task") {
   const TemporaryFolder folder;
   std::string csv = "text,label\n";
   for (int i = 0; i < 200; ++i)
@@ -119,12 +119,12 @@ TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run, a
     REQUIRE(trained.code == 0);
     return number_after(trained.out, "validation macro F1 ");
   };
-  CHECK(f1("") < 50);  // the rare class is never predicted
+  CHECK(f1("") < 50);  // the model never predicts the rare class
   CHECK(f1("--balance rows --lr 2e-2") == 100);
   CHECK(f1("--balance weights --lr 2e-2") == 100);
   CHECK(contains(folder.read("run/run.json"), R"("balance": "weights")"));
   CHECK(weft("train --resume " + run + " --steps 62").code == 0);
-  CHECK(weft(train + "--epochs 1 --balance rows --out " + (folder / "epoch")).code == 2);  // --steps and --epochs
+  CHECK(weft(train + "--epochs 1 --balance rows --out " + (folder / "epoch")).code == 2);  // has --steps and --epochs
   const Outcome epoch = weft("train --arch gmlp --layers 0 --d-model 8 --seq-len 4 --data " + rows + " --validation " +
                              rows + " --epochs 1 --batch 8 --balance rows --out " + (folder / "epoch"));
   CHECK(contains(folder.read("epoch/run.json"), R"("steps": 49)"));  // 2 · 196 rows
@@ -139,7 +139,7 @@ TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run, a
 
 namespace {
 
-// 400 rows of a wave with 12 rows a period, and of a column that means nothing.
+// 400 rows with a wave of 12 rows per period, and a column without meaning.
 std::string wave_table() {
   std::string csv = "day,height,other\n";
   for (int i = 0; i < 400; ++i)
@@ -191,7 +191,7 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
   }
 }
 
-TEST_CASE("forecasts: what doesn't fit is refused in one line") {
+TEST_CASE("forecasts: mistakes are refused in one line") {
   const TemporaryFolder folder;
   folder.write("wave.csv", wave_table());
   const auto train = [&](const std::string& file, const std::string& options) {

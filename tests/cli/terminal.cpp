@@ -1,4 +1,4 @@
-// Progress on terminals of any width.
+// Tests of progress on terminals of any width.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -19,7 +19,7 @@
 namespace weft::test {
 namespace {
 
-// The output of weft on a terminal of this width as standard error.
+// Returns the output of weft if standard error is a terminal of this width.
 std::string on_terminal(int columns, const std::vector<std::string>& arguments) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) throw std::runtime_error("no terminal");
@@ -43,7 +43,7 @@ std::string on_terminal(int columns, const std::vector<std::string>& arguments) 
   ::close(other);
   std::string text;
   char buffer[4096];
-  for (ssize_t got; (got = ::read(terminal, buffer, sizeof buffer)) > 0;)  // an error once the other end is closed
+  for (ssize_t got; (got = ::read(terminal, buffer, sizeof buffer)) > 0;)  // read() fails when the other end is closed
     text.append(buffer, static_cast<std::size_t>(got));
   ::close(terminal);
   int status = 0;
@@ -52,7 +52,7 @@ std::string on_terminal(int columns, const std::vector<std::string>& arguments) 
   return text;
 }
 
-// The bars: the texts between "\r\033[K" and the next control character.
+// Returns the bars, which are the texts between "\r\033[K" and the next control character.
 std::vector<std::string> bars(const std::string& text) {
   const std::string clear = "\r\033[K";
   std::vector<std::string> all;
@@ -66,7 +66,7 @@ std::vector<std::string> bars(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("times in minutes and, from an hour on, in hours") {
+TEST_CASE("times in minutes and, from one hour, in hours") {
   CHECK(as_time(-1) == "0:00");
   CHECK(as_time(59.1) == "1:00");
   CHECK(as_time(3599) == "59:59");
@@ -75,13 +75,13 @@ TEST_CASE("times in minutes and, from an hour on, in hours") {
   CHECK(as_time(36 * 3600 + 62) == "36:01:02");
 }
 
-TEST_CASE("standard error that is no terminal has 80 columns, and a signal's line leaves errno as it was") {
+TEST_CASE("standard error that is not a terminal has 80 columns, and a signal handler's line leaves errno unchanged") {
   const int before = ::dup(STDERR_FILENO), nothing = ::open("/dev/full", O_WRONLY);
   REQUIRE(::dup2(nothing, STDERR_FILENO) == STDERR_FILENO);
   const bool terminal = is_terminal();
   const int width = terminal_width();
   errno = EINTR;
-  say_from_signal_handler("a line\n");  // it can't be written
+  say_from_signal_handler("a line\n");  // the line can't be written
   const int error = errno;
   ::dup2(before, STDERR_FILENO);
   ::close(before);
@@ -110,7 +110,7 @@ TEST_CASE("the bar fits its terminal") {
       if (columns != 60) CHECK(contains(bar, "[") == (columns > 60));
     }
   }
-  // The batches of a test are counted on the terminal, too.
+  // The terminal also counts the batches of a test.
   const auto counted =
       bars(on_terminal(15, {"train", "--arch", "tnn", "--layers", "1", "--d-model", "8", "--seq-len", "8", "--steps",
                             "1", "--overwrite", "--text", folder / "text", "--out", folder / "run"}));

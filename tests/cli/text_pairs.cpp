@@ -1,4 +1,4 @@
-// Models of pairs of texts: trained on two columns, asked by table and by line.
+// Tests of models of text pairs, which are trained on two columns and queried by table and by line.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-// Whether both texts name the same color: neither text alone says anything about the label.
+// The label says whether both texts name the same color. One text alone says nothing about it.
 std::string table_of_pairs() {
   const char* const colors[] = {"red", "blue", "green"};
   std::string csv = "same,one,two\n";
@@ -43,7 +43,7 @@ class Pairs {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Pairs, "pairs of texts: a line holds both, separated by a tab") {
+TEST_CASE_FIXTURE(Pairs, "pairs of texts: a line has both texts, separated by a tab") {
   const Outcome right = ask("classify", "a red box\tred lid\na red box\tblue lid\na green box\tgreen lid\n");
   CHECK(right.code == 0);
   CHECK(right.out.substr(0, 3) == "yes");
@@ -60,14 +60,14 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: a line holds both, separated by a tab"
   CHECK(fails_with(ask("classify", "a\tb\tc\n"), 1, "got 2 tabs"));
 }
 
-TEST_CASE_FIXTURE(Pairs, "pairs of texts: a table is read by the columns of training") {
+TEST_CASE_FIXTURE(Pairs, "pairs of texts: a table is read with the columns of training") {
   const Outcome csv =
       ask("classify", "two,more,one\nred lid,x,a red box\nblue lid,y,a red box\n", " --format csv --csv");
   CHECK(csv.code == 0);
   CHECK(contains(csv.err, "text in column \"one\", second text in column \"two\""));
   CHECK(contains(csv.out, "red lid,x,a red box,yes,"));
   CHECK(contains(csv.out, "blue lid,y,a red box,no,"));
-  // Another first text for the same second one.
+  // The second text is the same, but the first one differs.
   const Outcome other =
       ask("classify", "two,more,one\nred lid,a blue box,a red box\n", " --format csv --columns text=more");
   CHECK(contains(other.err, "text in column \"more\", second text in column \"two\""));
@@ -77,7 +77,7 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: a table is read by the columns of trai
   CHECK(contains(measured.err, "second text in column \"two\""));
 }
 
-TEST_CASE_FIXTURE(Pairs, "pairs of texts: a checkpoint without its run takes them, too") {
+TEST_CASE_FIXTURE(Pairs, "pairs of texts: a checkpoint without its run accepts pairs, too") {
   const std::string alone = folder / "alone";
   std::filesystem::copy(run + "/best", alone);
   CHECK(contains(weft("info " + alone).out, "\nreads pairs of texts\n"));
@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: a checkpoint without its run takes the
 }
 
 TEST_CASE_FIXTURE(Pairs, "pairs of texts: the report shows both, and the vocabulary has the words of both") {
-  const std::string early = folder / "early";  // makes mistakes, which the page shows
+  const std::string early = folder / "early";  // a checkpoint that makes errors, which the page shows
   CHECK(weft("train --arch gmlp --data " + (folder / "pairs.csv") +
              " --columns label=same,text=one,second=two --seq-len 9 --threads 1 --steps 2 --out " + early)
             .code == 0);
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: the report shows both, and the vocabul
     CHECK(checkpoint.tokenizer->encode(word) != checkpoint.tokenizer->encode("unseen"));
 }
 
-TEST_CASE("pairs of texts: columns by number are found by name in another table") {
+TEST_CASE("pairs of texts: columns given by number are found by name in another table") {
   const TemporaryFolder folder;
   folder.write("pairs.csv", table_of_pairs());
   const std::string run = folder / "run";

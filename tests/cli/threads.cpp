@@ -1,4 +1,4 @@
-// The number of threads that the command computes with.
+// Tests of the number of threads that the command uses.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-// The number of threads in `weft info` with these environment variables.
+// Returns the number of threads that `weft info` prints with these environment variables.
 double threads_with(const std::vector<std::pair<std::string, std::string>>& variables) {
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   const Outcome outcome = weft("info");
@@ -22,7 +22,7 @@ double threads_with(const std::vector<std::pair<std::string, std::string>>& vari
 
 }  // namespace
 
-TEST_CASE("weft: the number of threads is OpenMP's, whatever the threads are made of") {
+TEST_CASE("weft: the number of threads is OpenMP's, with every implementation of threads") {
   const double usual = threads_with({});
   CHECK(usual >= 1);
   CHECK(threads_with({{"OMP_NUM_THREADS", "3"}}) == 3);
@@ -31,11 +31,11 @@ TEST_CASE("weft: the number of threads is OpenMP's, whatever the threads are mad
   CHECK(threads_with({{"OMP_THREAD_LIMIT", "1"}}) == 1);
   CHECK(threads_with({{"OMP_NUM_THREADS", "5000"}}) == 1024);
   CHECK(threads_with({{"OMP_NUM_THREADS", "5000"}, {"OMP_THREAD_LIMIT", "6000"}}) == 1024);
-#ifndef __clang__  // LLVM's OpenMP ends a process for nonsense
+#ifndef __clang__  // LLVM's OpenMP ends the process if the value is invalid
   for (const char* nonsense : {"", "0", "-2", "many", "3x"})
     CHECK(threads_with({{"OMP_NUM_THREADS", nonsense}}) == usual);
 #endif
-  // Binding the first thread to a CPU doesn't remove the others.
+  // If the first thread is bound to a CPU, the other CPUs still count.
   CHECK(threads_with({{"OMP_PROC_BIND", "true"}}) == usual);
   CHECK(threads_with({{"OMP_PROC_BIND", "close"}, {"OMP_PLACES", "cores"}}) == usual);
   CHECK(threads_with({{"GOMP_CPU_AFFINITY", "0-1023"}}) == usual);

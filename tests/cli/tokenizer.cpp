@@ -1,4 +1,4 @@
-// weft tokenizer, weft train --tokenizer, and the other functions of generate.
+// Tests of weft tokenizer, weft train --tokenizer, and further options of generate.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -45,7 +45,7 @@ TEST_CASE("weft train --tokenizer: each kind trains, evaluates and continues a t
     CHECK(contains(generated.err, "tokens/s "));
   }
   CHECK(number_after(weft("eval " + run + text).out, "bits per byte ") > 0);
-  CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // written only for long texts
+  CHECK_FALSE(std::filesystem::exists(folder / "run/tokens.ids"));  // only long texts have such a file
 }
 
 TEST_CASE("weft tokenizer train: its defaults and its example work in this build") {
@@ -114,7 +114,7 @@ TEST_CASE("weft tokenizer train: a text from a pipe, which can be read once") {
   CHECK(number_after(learned.out, "bytes/token ") > 2);
 }
 
-TEST_CASE("weft tokenizer: bpe and unigram, where SentencePiece is") {
+TEST_CASE("weft tokenizer: bpe and unigram, if weft has SentencePiece") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string file = folder / "pieces";
@@ -140,8 +140,8 @@ TEST_CASE("weft tokenizer: bpe and unigram, where SentencePiece is") {
   }
 }
 
-#ifndef __SANITIZE_ADDRESS__  // which keeps what is freed
-TEST_CASE("a long text is not in memory, neither as text nor as ids; its ids are used again") {
+#ifndef __SANITIZE_ADDRESS__  // AddressSanitizer keeps freed memory
+TEST_CASE("neither a long text nor its ids are in memory, and its ids are reused") {
   const TemporaryFolder folder;
   folder.write("short", small_text());
   std::string text;
@@ -158,7 +158,7 @@ TEST_CASE("a long text is not in memory, neither as text nor as ids; its ids are
   for (const std::string kind : {"characters", "bytes", "whitespace"}) {
     CAPTURE(kind);
     const std::string first = train("long", "--tokenizer " + kind);
-    CHECK(number_after(first, "peak memory ") < least + 60);  // in MB; the text has 40, its ids 80
+    CHECK(number_after(first, "peak memory ") < least + 60);  // in MB: the text has 40 and its ids 80
     const std::string ids = folder.read("run/tokens.ids"), model = folder.read("run/last/model.safetensors");
     CHECK(ids.size() > 1000000);
     CHECK(number_after(train("long", "--tokenizer " + kind), "validation loss ") ==
@@ -169,7 +169,7 @@ TEST_CASE("a long text is not in memory, neither as text nor as ids; its ids are
 }
 #endif
 
-TEST_CASE("tokenizers that can't be used") {
+TEST_CASE("tokenizers that are invalid") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   folder.write("empty", "");
@@ -206,7 +206,7 @@ TEST_CASE("tokenizers that can't be used") {
                    "unknown option --sizes of weft tokenizer train; did you mean --size?"));
   CHECK_FALSE(std::filesystem::exists(folder / "out"));
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
-  // A resumed run uses its own tokenizer, and so does a run that begins with its parameters.
+  // A resumed run uses its own tokenizer, and so does a run that starts with its parameters.
   REQUIRE(weft(train).code == 0);
   const std::string resume = "train --steps 5 --resume " + (folder / "run"),
                     from = "train --text " + (folder / "text") + " --from " + (folder / "run") + " --out x";
@@ -216,7 +216,7 @@ TEST_CASE("tokenizers that can't be used") {
   CHECK(weft(resume).code == 0);
 }
 
-TEST_CASE("a kind that isn't learned can't be chosen") {
+TEST_CASE("kinds of tokenizers that can't be learned can't be chosen") {
   for (const std::string page : {"tokenizer train --help", "train --help"}) {
     const std::string help = weft(page).out;
     CHECK(contains(help, "words, wordpunct"));
@@ -229,7 +229,7 @@ TEST_CASE("a kind that isn't learned can't be chosen") {
                      "sentencepiece can only be read from an existing file; kinds that can be learned: characters, "));
 }
 
-TEST_CASE("a resumed run has its own tokenizer, whatever is now in the file it was read from") {
+TEST_CASE("a resumed run uses its own tokenizer, even if the tokenizer's file has changed") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string file = folder / "tokens.json", run = folder / "run";
@@ -245,7 +245,7 @@ TEST_CASE("a resumed run has its own tokenizer, whatever is now in the file it w
   CHECK(load_checkpoint(run).tokenizer->to_json() + "\n" == json);
 }
 
-TEST_CASE("an earlier weft's characters, without an unknown symbol: other characters are refused") {
+TEST_CASE("an earlier version's characters, without an unknown symbol: other characters are refused") {
   const TemporaryFolder folder;
   const auto old = tokenizer_from_json(R"({"unit":"characters","characters":"abc\n","mask":false})");
   const auto model = make_model({"gmlp", Task::causal_lm, old->size(), 0, R"({"layers":1,"d_model":16,"seq_len":8})"},
@@ -255,7 +255,7 @@ TEST_CASE("an earlier weft's characters, without an unknown symbol: other charac
   CHECK(fails_with(weft("generate --prompt Q " + (folder / "old")), 1, "U+0051"));
 }
 
-TEST_CASE("generate says once why a model is slow, and nothing about other models") {
+TEST_CASE("generate states once why a model is slow, and says nothing about other models") {
   const TemporaryFolder folder;
   const auto tokenizer = characters("abc");
   for (const std::string type : {"1", "2", "3"}) {
@@ -273,7 +273,7 @@ TEST_CASE("generate says once why a model is slow, and nothing about other model
   }
 }
 
-TEST_CASE("generate: prompts from a file and standard input, texts to stop at, several samples, top-p") {
+TEST_CASE("generate: prompts from a file and standard input, texts that end it, several samples, top-p") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("tnn", Task::causal_lm);
   save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
@@ -296,7 +296,7 @@ TEST_CASE("generate: prompts from a file and standard input, texts to stop at, s
   CHECK(text("--prompt line --seed 4 --num-samples 3") == text("--prompt line --seed 4") + "---------------\n" +
                                                               text("--prompt line --seed 5") + "---------------\n" +
                                                               text("--prompt line --seed 6"));
-  // More than one batch. Some samples end early, the first one before the second.
+  // The samples need more than one batch. Some samples end early, the first before the second.
   const std::string stops = "--prompt line --stop '" + plain.substr(12, 1) + "' ";
   std::string all;
   for (int seed = 4; seed < 15; ++seed)

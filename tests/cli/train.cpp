@@ -1,4 +1,4 @@
-// weft train, and eval, generate and info on its result, from the first step to the last line.
+// Tests of weft train, from the first step to the last line, and of eval, generate and info on its result.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -57,7 +57,7 @@ TEST_CASE("the defaults of weft train are those in its help") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   folder.write("csv", small_csv());
-  // The state of training records all chosen options, and its parameters depend on them.
+  // The training state records all options, and its parameters depend on them.
   const auto state = [&](const std::string& options) {
     const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 8 --seq-len 8 --steps 3 --overwrite --out " +
                                  (folder / "run") + " " + options);
@@ -80,7 +80,7 @@ TEST_CASE("the defaults of weft train are those in its help") {
       {text + "--optimizer sgd ", "--momentum 0.9 --weight-decay 0"},
       {text + "--optimizer lion ", "--beta1 0.9 --beta2 0.99 --weight-decay 1 --lr 2e-4"},
       {text, "--d-ffn 64 --dropout 0"}};
-  for (const auto& c : cases) {  // the given options, and the same with the defaults written out
+  for (const auto& c : cases) {  // the given options, and the same options with all defaults written out
     CAPTURE(c.first);
     CHECK(state(c.first) == state(c.first + c.second));
   }
@@ -128,7 +128,7 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   const std::string adam = "--beta1 0.7 --beta2 0.8 --eps 1e-5 ";
   check(all + "--lr-floor 0.25 " + adam, options);
   options.optimizer.name = "adam";
-  options.schedule.floor = 0;  // the other schedules have no floor
+  options.schedule.floor = 0;  // other schedules have no floor
   options.schedule.kind = ScheduleKind::noam;
   options.schedule.d_model = 16;
   check(all + adam + "--optimizer adam --schedule noam", options);
@@ -138,7 +138,7 @@ TEST_CASE("every training option of weft train reaches the trainer") {
   check(all + "--momentum 0.6 --optimizer sgd --schedule constant", options);
 }
 
-TEST_CASE("a loss that isn't finite comes with the options that may help") {
+TEST_CASE("an error for a loss that isn't finite names options that may help") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const Outcome failed = weft("train --arch gmlp" + sizes + "--text " + (folder / "text") +
@@ -147,16 +147,16 @@ TEST_CASE("a loss that isn't finite comes with the options that may help") {
   for (const char* option : {"the loss is ", "--lr", "--warmup", "--clip"}) CHECK(contains(failed.err, option));
 }
 
-TEST_CASE("the log's lines are the means of the steps since the line before") {
+TEST_CASE("the log's lines are means over the steps since the previous line") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
-  for (std::int64_t steps : {6, 420}) {  // for 200 steps or more, about 200 lines
+  for (std::int64_t steps : {6, 420}) {  // for 200 steps or more, there are about 200 lines
     const std::int64_t a_line = std::max<std::int64_t>(1, steps / 200);
     REQUIRE(weft("train --arch gmlp" + sizes + "--split 90/10/0 --eval-every 500 --overwrite --text " +
                  (folder / "text") + " --steps " + std::to_string(steps) + " --out " + (folder / "run") + " --log " +
                  (folder / "log"))
                 .code == 0);
-    // The same run, made by the library.
+    // The library makes the same run.
     const auto tokenizer = characters(small_text());
     const TextData data(small_text(), tokenizer, Task::causal_lm, 8, 4);
     const auto model =

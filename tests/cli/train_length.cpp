@@ -1,4 +1,4 @@
-// The length of training: steps, epochs, folds, and the interval of evaluations.
+// Tests of the length of training: steps, epochs, folds, and the interval of evaluations.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -22,7 +22,7 @@ const std::string small = sizes + "--min-count 1 --threads 1 ";
 
 }  // namespace
 
-TEST_CASE("steps by the rows: five epochs, at least 1,000 or 100 epochs, at most 20,000 or one epoch") {
+TEST_CASE("steps from the number of rows: five epochs, at least 1,000 or 100 epochs, at most 20,000 or one epoch") {
   const auto steps = [](std::int64_t rows, std::int64_t micro_batches = 1) {
     return usual_steps({rows, 32, true}, micro_batches);
   };
@@ -47,7 +47,7 @@ TEST_CASE("steps by the rows: five epochs, at least 1,000 or 100 epochs, at most
   CHECK(steps_of_epochs(2, {33, 32, true}, 1).steps == 4);
 }
 
-TEST_CASE("weft train: epochs in place of steps, steps by the data, ten measurements or more") {
+TEST_CASE("weft train: epochs instead of steps, steps from the data, and at least ten measurements") {
   const TemporaryFolder folder;
   folder.write("csv", small_csv());
   folder.write("text", small_text());
@@ -81,7 +81,7 @@ TEST_CASE("weft train: epochs in place of steps, steps by the data, ten measurem
   }
 }
 
-TEST_CASE("weft train --folds: a run for each fold, tested on its part; the mean and standard deviation") {
+TEST_CASE("weft train --folds: a run for each fold, tested on its part, with the mean and standard deviation") {
   const TemporaryFolder folder;
   folder.write("csv", small_csv());
   const std::string options = "train --arch gmlp --data " + (folder / "csv") + small + "--steps 30 --lr 1e-2 ";
@@ -109,13 +109,13 @@ TEST_CASE("weft train --folds: a run for each fold, tested on its part; the mean
   CHECK(number_after(trained.out, "\nmean ") == doctest::Approx(sum / 3).epsilon(1e-3));
   CHECK(number_after(trained.out, "\ndeviation ") ==
         doctest::Approx(std::sqrt(std::max(0.0, (squares - sum * sum / 3) / 2))).epsilon(1e-2));
-  // One fold by itself is the same run, and can be continued.
+  // A single fold gives the same run, and can be continued.
   REQUIRE(weft(options + "--folds 2/3 --out " + (folder / "second")).code == 0);
   CHECK(folder.read("second/last/training.safetensors") == folder.read("all/fold-2/last/training.safetensors"));
   CHECK(contains(weft("train --steps 32 --resume " + (folder / "all/fold-2")).out, "\ntest accuracy "));
   CHECK(weft("train --config " + (folder / "all/fold-2/run.json") + " --out " + (folder / "again")).code == 0);
   CHECK(folder.read("again/metrics.jsonl").size() > 0);
-  // A stopped fold says which folds are left.
+  // After a fold is stopped, the message says which folds remain.
   std::filesystem::create_directory(folder / "all/fold-4");
   const Outcome stopped =
       weft_with_signal(endless + "--overwrite --folds 3 --out " + (folder / "all"), ": validation loss", SIGINT);
@@ -123,7 +123,7 @@ TEST_CASE("weft train --folds: a run for each fold, tested on its part; the mean
   CHECK(contains(stopped.err,
                  "weft: fold 3 has not run yet: the same command with --folds 3/3 --out " + (folder / "all/fold-3")));
   CHECK_FALSE(contains(stopped.err, "fold 1 is left"));
-  // Refusals.
+  // Invalid combinations.
   CHECK(fails_with(weft("train --resume " + (folder / "second") + " --steps 40 --test " + (folder / "csv")), 2,
                    "is one of --folds, so its test set is its fold"));
   const std::string all = options + "--folds 3 --out " + (folder / "all");

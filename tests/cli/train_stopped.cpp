@@ -1,4 +1,4 @@
-// weft train that is stopped, resumed, or can't write.
+// Tests of weft train when it is stopped, resumed, or can't write.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-TEST_CASE("a signal: saves, says so, exits 130; resumed training gives the same bytes") {
+TEST_CASE("a signal makes it save, report and exit with 130, and resumed training gives the same bytes") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   std::string other_text = small_text();
@@ -68,7 +68,7 @@ TEST_CASE("a finished run has nothing to resume, unless its last checkpoint is m
   CHECK(folder.read("run/last/model.safetensors") == before);
 }
 
-TEST_CASE("a log that can't be written to its end: an error, and the checkpoint is saved") {
+TEST_CASE("a log that can't be written completely: an error, and the checkpoint is saved") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--steps 2000 --out ";
@@ -86,7 +86,7 @@ TEST_CASE("a log that can't be written to its end: an error, and the checkpoint 
   CHECK(number_after(weft("info --checkpoint " + (folder / "run/last")).out, "\nstep ") == 2000);
 }
 
-TEST_CASE("nobody reads the output of training: it goes on; also after a hang-up if that was ignored") {
+TEST_CASE("training continues if nobody reads its output, and after a hang-up if that signal was ignored") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--steps 2000 --out ";

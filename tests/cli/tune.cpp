@@ -1,4 +1,4 @@
-// weft tune, and the search for settings.
+// Tests of weft tune and its search for settings.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace weft::test {
 namespace {
 
-// 120 rows whose label follows from their first word.
+// 120 rows whose labels follow from their first words.
 std::string rows() {
   std::string csv = "label,text\n";
   const char* words[] = {"cat", "dog", "rose", "tulip"};
@@ -25,7 +25,7 @@ std::string rows() {
 // Options that make trials short.
 const std::string small = " -- --d-model 8 --seq-len 8 --epochs 10 --layers 0";
 
-// The lines of trials.jsonl, without what depends on the clock.
+// Returns the lines of trials.jsonl, without the fields that depend on the clock.
 std::vector<nlohmann::json> trials_of(const TemporaryFolder& folder, const std::string& search) {
   std::vector<nlohmann::json> trials;
   std::istringstream lines(folder.read(search + "/trials.jsonl"));
@@ -45,7 +45,8 @@ std::string after(const std::string& text, const std::string& label) {
 
 }  // namespace
 
-TEST_CASE("tune: trials by seed, the best one's command gives the same result, and a search goes on") {
+TEST_CASE(
+    "tune: trials depend on the seed, the best trial's command gives the same result, and a search can continue") {
   const TemporaryFolder folder;
   folder.write("rows.csv", rows());
   const std::string data = folder / "rows.csv", search = folder / "search";
@@ -58,7 +59,7 @@ TEST_CASE("tune: trials by seed, the best one's command gives the same result, a
   CHECK(contains(whole.out, "test accuracy "));
   CHECK(trials_of(folder, "search").size() == 7);
 
-  // The best trial is the only one whose run is kept; its command gives the same checkpoint.
+  // Only the run of the best trial is kept. Its command gives the same checkpoint.
   const std::string best = after(whole.out, "best trial ");
   std::set<std::string> kept;
   for (const auto& entry : std::filesystem::directory_iterator(search)) kept.insert(entry.path().filename().string());
@@ -72,7 +73,7 @@ TEST_CASE("tune: trials by seed, the best one's command gives the same result, a
     if (trial["score"].is_number()) highest = std::max(highest, trial["score"].get<double>());
   CHECK(number_after(whole.out, "validation accuracy ") == doctest::Approx(100 * highest).epsilon(1e-3));
 
-  // A search in two parts, from a different folder, with a partly written line, gives the same trials.
+  // A search in two parts, from a different folder and with an incomplete line, gives the same trials.
   CHECK(weft(tune + " --trials 3 --out " + (folder / "parts") + small).code == 0);
   CHECK(trials_of(folder, "parts").size() == 3);
   folder.write("parts/trials.jsonl", folder.read("parts/trials.jsonl") + "{\"trial\":4,\"sco");
@@ -92,7 +93,7 @@ TEST_CASE("tune: trials by seed, the best one's command gives the same result, a
   CHECK(trials_of(folder, "other") != trials_of(folder, "search"));
 }
 
-TEST_CASE("tune: a size limits the checkpoint in 8 bits, and a time the search") {
+TEST_CASE("tune: the maximum size limits the checkpoint in 8 bits, and the maximum time limits the search") {
   const TemporaryFolder folder;
   folder.write("rows.csv", rows());
   const std::string tune = "tune --threads 1 --data " + (folder / "rows.csv");
@@ -118,7 +119,7 @@ TEST_CASE("tune: a size limits the checkpoint in 8 bits, and a time the search")
   CHECK(contains(slow.err, "cut off, because the trial would exceed the time"));
 }
 
-TEST_CASE("tune: numbers and other tasks; trials that fail are listed") {
+TEST_CASE("tune: numbers and other tasks, and a list of the trials that fail") {
   const TemporaryFolder folder;
   std::string csv = "text,label\n";
   for (int i = 0; i < 60; ++i) csv += std::string(i % 2 == 0 ? "low" : "high") + "," + std::to_string(i % 2) + "\n";
@@ -159,7 +160,7 @@ TEST_CASE("tune: mistakes are refused in one line") {
                    "already has a search"));
 }
 
-TEST_CASE("tune: the search tries every start, then neighbors of the best, and nothing twice") {
+TEST_CASE("tune: the search tries every starting point, then neighbors of the best one, and nothing twice") {
   const SearchSpace space = text_space("classifier", {"--lr"});
   std::vector<Trial> trials;
   std::set<std::vector<std::string>> seen;
@@ -177,7 +178,7 @@ TEST_CASE("tune: the search tries every start, then neighbors of the best, and n
     CHECK(has("--ngrams", "") == has("--tokenizer", "ngrams"));
     CHECK(has("--min-count", "") == has("--tokenizer", "words"));
     if (i < 4) CHECK(has("--layers", i < 3 ? "0" : "1"));
-    // the more the width is like 16, the better
+    // the closer the width is to 16, the better
     trials.push_back({*settings, has("--d-model", "16") ? 3.0 : has("--d-model", "32") ? 2.0 : 1.0});
   }
   const auto narrow = std::count_if(trials.end() - 20, trials.end(),

@@ -1,4 +1,4 @@
-// A program in C that embeds weft: continues a prompt with a saved language model.
+// A C program that embeds weft. It continues a prompt with a saved language model.
 //   c_consumer CHECKPOINT_FOLDER PROMPT
 #include <stdio.h>
 #include <weft/weft_c.h>

@@ -1,4 +1,4 @@
-// A program that embeds weft: continues a prompt with a saved language model.
+// A program that embeds weft. It continues a prompt with a saved language model.
 //   consumer CHECKPOINT_FOLDER PROMPT
 #include <weft/checkpoint.h>
 #include <weft/generate.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Trains a tiny model, then builds and runs a program that embeds weft, in each way of getting weft.
+# Trains a tiny model. Then builds and runs a program that embeds weft, for each way to obtain weft.
 # usage: run.sh BUILD_DIR SOURCE_DIR WEFT_COMMAND installed|subproject BASELINE [CMAKE FLAG...]
-#   BASELINE    the instruction set that every CPU has; everything here is computed in it
+#   BASELINE    the instruction set that every CPU has; everything here uses it
 #   installed   the static library of BUILD_DIR: find_package, pkg-config, a package of the distribution
 #   subproject  weft in a host: add_subdirectory (static), FetchContent (shared), the host's export set; then the
 #               installed host, with its build folders removed: find_package of weft and of the host, pkg-config
@@ -18,10 +18,10 @@ quietly() { local log=$work/$1.log; shift; "$@" >"$log" 2>&1 || fail "$(tail -n 
 
 head -c 3000 "$source/LICENSE" >"$work/text.txt"
 "$weft" train --arch gmlp --text "$work/text.txt" --layers 1 --d-model 8 --seq-len 16 --batch 2 --steps 3 --out "$work/model" >"$work/train.log" 2>&1
-# The same model, prompt, seed and settings as in main.cpp give the same text.
+# These are the model, prompt, seed and settings of main.cpp, so they give the same text.
 expected=$("$weft" generate --checkpoint "$work/model" --prompt Permission --tokens 20 --temperature 0.8 --seed 1)
 
-# works PROGRAM: checks that it writes the same as weft generate.
+# works PROGRAM: checks that PROGRAM writes the same text as weft generate.
 works() {
   "$1" "$work/model" Permission >"$work/out" || fail "$1 fails"
   local got
@@ -29,7 +29,7 @@ works() {
   [ "$got" = "$expected" ] || fail "$1 wrote \"$got\", weft generate \"$expected\""
 }
 
-# found NAME [CMAKE FLAG...]: builds the consumer project with the installation in prefix.
+# found NAME [CMAKE FLAG...]: builds the consumer project with the installation in $work/prefix.
 found() {
   local name=$1
   shift

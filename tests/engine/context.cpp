@@ -1,4 +1,4 @@
-// Context: parallel_for, scratch, several contexts, memory.
+// Tests of Context: parallel_for, scratch memory, several contexts, memory.
 #include "weft/context.h"
 
 #include <doctest/doctest.h>
@@ -67,7 +67,8 @@ TEST_CASE("parallel_for: pieces depend only on n and grain" * doctest::test_suit
   }
 }
 
-TEST_CASE("parallel_for: it uses no more threads than set, and more than one" * doctest::test_suite("threads")) {
+TEST_CASE("parallel_for: it uses at most the number of threads that is set, and more than one" *
+          doctest::test_suite("threads")) {
   Context context;
   for (int threads : {1, 2, 4}) {
     context.set_threads(threads);
@@ -106,7 +107,7 @@ TEST_CASE("parallel_for: a body's exception reaches the caller" * doctest::test_
   }
 }
 
-TEST_CASE("parallel_for: inside a body it is serial" * doctest::test_suite("threads")) {
+TEST_CASE("parallel_for: a call inside a body runs serially" * doctest::test_suite("threads")) {
   Context context;
   context.set_threads(4);
   std::atomic<int> strangers{0}, calls{0};
@@ -130,8 +131,7 @@ TEST_CASE("parallel_for: inside a body it is serial" * doctest::test_suite("thre
                   Error);
 }
 
-TEST_CASE("parallel_for: the body's current context is the one whose parallel_for was called" *
-          doctest::test_suite("threads")) {
+TEST_CASE("parallel_for: a body's current context is the one that runs the loop" * doctest::test_suite("threads")) {
   Context context, other;
   for (int threads : {1, 4}) {
     context.set_threads(threads);
@@ -143,7 +143,8 @@ TEST_CASE("parallel_for: the body's current context is the one whose parallel_fo
   }
 }
 
-TEST_CASE("parallel_for: scratch is aligned, each thread's own and given back" * doctest::test_suite("threads")) {
+TEST_CASE("parallel_for: scratch memory is aligned, separate for each thread, and released" *
+          doctest::test_suite("threads")) {
   Context context;
   for (int threads : {1, 3}) {
     context.set_threads(threads);
@@ -163,7 +164,7 @@ TEST_CASE("parallel_for: scratch is aligned, each thread's own and given back" *
     CHECK_THROWS_AS(context.parallel_for(2, 1, 64, [](std::int64_t, std::int64_t, void*) { throw Error("x"); }), Error);
     CHECK(context.memory().use().current == 0);
     CHECK_THROWS_AS(context.parallel_for(2, 1, std::size_t{1} << 60, [](std::int64_t, std::int64_t, void*) {}), Error);
-    for (std::size_t bytes : {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX / 2})  // no scratch of 0 bytes by overflow
+    for (std::size_t bytes : {SIZE_MAX, SIZE_MAX - 62, SIZE_MAX / 2})  // overflows to 0 bytes if unchecked
       CHECK_THROWS_AS(context.parallel_for(3, 1, bytes, [](std::int64_t, std::int64_t, void*) { CHECK(false); }),
                       Error);
   }
@@ -177,7 +178,7 @@ TEST_CASE("context: settings out of range are errors" * doctest::test_suite("thr
   CHECK(context.threads() == 1024);
 }
 
-TEST_CASE("context: WEFT_ISA caps the instruction set" * doctest::test_suite("threads")) {
+TEST_CASE("context: WEFT_ISA limits the instruction set" * doctest::test_suite("threads")) {
   REQUIRE_FALSE(available_isas().empty());
   for (Isa isa : available_isas()) {
     const IsaCap cap(isa_name(isa));
@@ -189,7 +190,8 @@ TEST_CASE("context: WEFT_ISA caps the instruction set" * doctest::test_suite("th
   CHECK_THROWS_AS(Context(), Error);
 }
 
-TEST_CASE("context: the current one is the thread's, and swapped in a scope" * doctest::test_suite("threads")) {
+TEST_CASE("context: each thread has its own current context, and a scope can replace it" *
+          doctest::test_suite("threads")) {
   Context& own = Context::current();
   CHECK(&own == &Context::current());
   Context a, b;
@@ -209,7 +211,7 @@ TEST_CASE("context: the current one is the thread's, and swapped in a scope" * d
   CHECK(&Context::current() == &own);
 }
 
-TEST_CASE("context: two on two threads don't meet" * doctest::test_suite("threads")) {
+TEST_CASE("context: two contexts on two threads do not affect each other" * doctest::test_suite("threads")) {
   std::vector<std::unique_ptr<Context>> contexts;
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
@@ -235,7 +237,7 @@ TEST_CASE("context: two on two threads don't meet" * doctest::test_suite("thread
   }
 }
 
-TEST_CASE("context: tensors outlive it, and are freed from any thread" * doctest::test_suite("threads")) {
+TEST_CASE("context: tensors outlive their context, and any thread can free them" * doctest::test_suite("threads")) {
   Tensor x;
   {
     Context context;
@@ -268,13 +270,13 @@ TEST_CASE("context: log and slots" * doctest::test_suite("threads")) {
   CHECK(lines == "one;");
 }
 
-TEST_CASE("memory: blocks are aligned, reused, capped and counted") {
+TEST_CASE("memory: blocks are aligned, reused, limited and counted") {
   MemoryCache memory;
   for (std::size_t bytes : {0, 1, 255, 256, 257, 1000, 5000, 100000, 1 << 20}) {
     void* block = memory.allocate(bytes);
     CHECK(reinterpret_cast<std::uintptr_t>(block) % 64 == 0);
     CHECK(memory.use().current >= bytes);
-    // the size class, in eighths of a power of two
+    // Size classes are eighths of a power of two.
     CHECK(memory.use().current <= std::max<std::size_t>(256, bytes + bytes / 8 + 64));
     std::fill_n(static_cast<char*>(block), bytes, 'x');
     memory.release(block, bytes);
@@ -288,7 +290,7 @@ TEST_CASE("memory: blocks are aligned, reused, capped and counted") {
   CHECK(memory.use().peak >= 1 << 20);
   memory.reset_peak();
   CHECK(memory.use().peak == 0);
-  memory.release(memory.allocate(5000), 5000);  // a block that was there
+  memory.release(memory.allocate(5000), 5000);  // reuses an existing block
   CHECK(memory.use().peak >= 5000);
   memory.trim();
   CHECK(memory.use().cached == 0);
@@ -303,7 +305,7 @@ TEST_CASE("memory: blocks are aligned, reused, capped and counted") {
   CHECK(memory.use().current == 0);
 }
 
-TEST_CASE("memory: at the cap the least recently used sizes go first") {
+TEST_CASE("memory: at the limit the least recently used sizes are freed first") {
   MemoryCache memory;
   memory.set_cap(3000);
   const auto use = [&](std::size_t bytes) { memory.release(memory.allocate(bytes), bytes); };

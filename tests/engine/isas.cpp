@@ -1,4 +1,4 @@
-// The list of instruction sets, weft/isas.def, and the features that the CPU is asked for.
+// Tests of the list of instruction sets (weft/isas.def) and of the CPU features that each of them requires.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
@@ -18,20 +18,21 @@ using namespace weft::detail;
 
 namespace {
 
-// Two processors; the last three extend "b" or one another.
+// Two processors, x and y. The last three sets extend "b" or one another.
 constexpr IsaLine list[] = {{"a", "x", "none", "all"}, {"b", "x", "a", "all"},          {"z", "y", "none", "all"},
                             {"c", "x", "b", "gemm"},   {"d", "x", "c", "norm softmax"}, {"e", "x", "b", "all"}};
 constexpr std::size_t a = 0, b = 1, c = 3, d = 4, e = 5;
 
 constexpr IsaLine base = {"a", "x", "none", "all"};
-constexpr IsaLine late[] = {base, {"c", "x", "b", "all"}, {"b", "x", "a", "all"}};  // extends a later one
+constexpr IsaLine late[] = {base, {"c", "x", "b", "all"}, {"b", "x", "a", "all"}};  // extends a set that comes later
 constexpr IsaLine itself[] = {base, {"b", "x", "b", "all"}};
-constexpr IsaLine foreign[] = {base, {"z", "y", "a", "all"}};  // another processor's
+constexpr IsaLine foreign[] = {base, {"z", "y", "a", "all"}};  // extends a set of another processor
 constexpr IsaLine two_roots[] = {base, {"b", "x", "none", "all"}};
 constexpr IsaLine unknown[] = {base, {"b", "x", "q", "all"}};
-constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};  // the first one must have all kernels
+constexpr IsaLine part[] = {{"a", "x", "none", "gemm"}};  // the first set must have all kernels
 
-// All features of the instruction set and of those that it extends, as in /proc/cpuinfo but without underscores.
+// All features of the instruction set and of the sets that it extends, spelled as in /proc/cpuinfo but without
+// underscores.
 std::string features_of(Isa isa) {
   static const char* const own[] = {
 #define HAS(feature) " " #feature
@@ -47,7 +48,7 @@ std::string features_of(Isa isa) {
 
 }  // namespace
 
-TEST_CASE("isas: a list is in order if each extends an earlier one of its processor") {
+TEST_CASE("isas: a list is valid if each set extends an earlier set of the same processor") {
   CHECK(is_ordered(isa_lines));
   CHECK(is_ordered(list));
   CHECK_FALSE(is_ordered(late));
@@ -58,7 +59,7 @@ TEST_CASE("isas: a list is in order if each extends an earlier one of its proces
   CHECK_FALSE(is_ordered(part));
 }
 
-TEST_CASE("isas: kernels that one doesn't have are those of the nearest that it extends") {
+TEST_CASE("isas: a set without a kernel uses the kernel of the nearest set that it extends") {
   for (std::size_t isa : {a, b, e}) CHECK(serving(list, isa, "gemm") == isa);
   CHECK(serving(list, c, "gemm") == c);
   CHECK(serving(list, c, "norm") == b);
@@ -69,7 +70,7 @@ TEST_CASE("isas: kernels that one doesn't have are those of the nearest that it 
   for (const char* unit : {"soft", "max", "norm softmax", "", "all"}) CHECK(serving(list, d, unit) == b);
 }
 
-TEST_CASE("isas: a CPU runs one if it has its features and those of all that it extends") {
+TEST_CASE("isas: a CPU runs a set if it has the features of that set and of all sets that it extends") {
   const auto what = [](const std::vector<std::size_t>& lacks, std::size_t isa) -> std::string {
     const char* lack = lacking(list, isa, [&](std::size_t line) -> const char* {
       return std::count(lacks.begin(), lacks.end(), line) == 0 ? nullptr : list[line].name.data();
@@ -87,7 +88,7 @@ TEST_CASE("isas: a CPU runs one if it has its features and those of all that it 
   CHECK(what({a, c}, d) == "c");
 }
 
-TEST_CASE("isas: the CPU has one if the system says so, and if it is of this build and processor") {
+TEST_CASE("isas: the CPU has a set if the system reports it and the set belongs to this build and processor") {
   std::ifstream file("/proc/cpuinfo");
   std::string info((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   REQUIRE_FALSE(info.empty());
@@ -130,7 +131,7 @@ TEST_CASE("isas: names, order and the settings of a context") {
   CHECK(isa_name(static_cast<Isa>(isa_count)) == std::string("unknown"));
 }
 
-TEST_CASE("isas: WEFT_ISA must name one of this kind of processor, whether this build has it or not") {
+TEST_CASE("isas: WEFT_ISA must name a set of this kind of processor, even if this build does not have it") {
   const char* const variable = ::getenv("WEFT_ISA");
   const std::string before = variable == nullptr ? "" : variable;
   std::string names;
@@ -147,7 +148,7 @@ TEST_CASE("isas: WEFT_ISA must name one of this kind of processor, whether this 
       CHECK_THROWS_WITH_AS(best_isa(), doctest::Contains(("expected one of " + names).c_str()), Error);
       CHECK_THROWS_WITH_AS(Context(), doctest::Contains(("expected one of " + names).c_str()), Error);
     } else {
-      CHECK(best_isa() == best);  // the best one up to the named one
+      CHECK(best_isa() == best);  // the best set up to the named one
     }
   }
   ::unsetenv("WEFT_ISA");

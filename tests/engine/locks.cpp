@@ -1,4 +1,4 @@
-// Locks: which process may write into a folder, and whose temporary files are abandoned.
+// Tests of locks: which process may write into a folder, and which temporary files are abandoned.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -49,7 +49,7 @@ class Child {
 
 }  // namespace
 
-TEST_CASE("locks: one process at a time has a folder's lock, and the refusal names the process") {
+TEST_CASE("locks: only one process at a time can lock a folder, and the error names the process that holds the lock") {
   const TemporaryFolder folder;
   auto lock = std::make_unique<FolderLock>(folder / "");
   const std::string own = "process " + std::to_string(::getpid()) + " on ";
@@ -68,7 +68,8 @@ TEST_CASE("locks: one process at a time has a folder's lock, and the refusal nam
   CHECK_THROWS_WITH_AS(FolderLock(folder / "missing"), doctest::Contains("missing"), weft::Error);
 }
 
-TEST_CASE("locks: a copied folder whose .lock is a link, a pipe or another file's name: that is left unchanged") {
+TEST_CASE(
+    "locks: a copied folder whose .lock is a symbolic link, a pipe or a hard link leaves the other file unchanged") {
   const TemporaryFolder folder;
   const std::string precious = "what somebody else wrote";
   folder.write("precious", precious);
@@ -102,7 +103,7 @@ TEST_CASE("locks: a copied folder whose .lock is a link, a pipe or another file'
   CHECK(folder.read("run/.lock") == precious);
 }
 
-TEST_CASE("locks: temporary files that nobody writes are removed, nothing else") {
+TEST_CASE("locks: only temporary files that no process writes are removed") {
   const TemporaryFolder folder;
   const std::vector<std::string> stale = {".weft-1-0.tmp", ".weft-4194305-17.tmp",
                                           ".weft-" + std::to_string(::getpid()) + "-4294967295.tmp"};
@@ -110,7 +111,7 @@ TEST_CASE("locks: temporary files that nobody writes are removed, nothing else")
                                          ".weft-1-1.tmp.d/file"};
   for (const auto& names : {stale, kept})
     for (const std::string& file : names) folder.write(file, "x");
-  // A process of another container, with a number that no process has here.
+  // This file belongs to a process of another container. No process here has that number.
   const std::string far = ".weft-4194306-0.tmp";
   folder.write(far, "x");
   const int descriptor = ::open((folder / far).c_str(), O_RDWR);

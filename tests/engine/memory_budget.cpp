@@ -1,4 +1,4 @@
-// Several caches in one process share one budget, and idle caches give their memory back when memory runs out.
+// Several caches in one process share a budget. Idle caches release their memory when the process runs out of memory.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@
 namespace weft::test {
 namespace {
 
-// Sets the budget while in scope; other caches give their memory back first.
+// Sets the budget while in scope. First, other caches release their memory.
 class Budget {
  public:
   explicit Budget(std::size_t bytes) : before_(MemoryCache::budget()) {
@@ -44,7 +44,7 @@ void use(MemoryCache& memory, std::size_t bytes) { memory.release(memory.allocat
 
 }  // namespace
 
-TEST_CASE("memory: all caches of the process share a budget, and the least recently used blocks go first") {
+TEST_CASE("memory: all caches of the process share a budget, and the least recently used blocks are freed first") {
   const Budget budget(4096);
   CHECK(MemoryCache::budget() == 4096);
   MemoryCache idle, busy;
@@ -53,14 +53,14 @@ TEST_CASE("memory: all caches of the process share a budget, and the least recen
   use(busy, 1024);
   CHECK(idle.use().cached == 3072);
   CHECK(busy.use().cached == 1024);
-  use(idle, 1024);  // now 2048 is the oldest
+  use(idle, 1024);  // now the block of 2048 is the oldest
   use(busy, 512);
   CHECK(idle.use().cached == 1024);
   CHECK(busy.use().cached == 1536);
-  use(busy, 4096);  // the newest block stays, whoever owns the others
+  use(busy, 4096);  // the newest block stays, even if other caches own the others
   CHECK(idle.use().cached == 0);
   CHECK(busy.use().cached == 4096);
-  use(busy, 5000);  // never fits
+  use(busy, 5000);  // never fits into the budget
   CHECK(busy.use().cached == 4096);
   MemoryCache::set_budget(4000);
   CHECK(busy.use().cached == 0);
@@ -69,16 +69,16 @@ TEST_CASE("memory: all caches of the process share a budget, and the least recen
     use(gone, 4000 / 4 * 3);
     CHECK(gone.use().cached == 3072);
   }
-  use(busy, 3072);  // the kept memory no longer counts
+  use(busy, 3072);  // the memory of the destroyed cache no longer counts
   use(busy, 512);
   CHECK(busy.use().cached == 3584);
 }
 
-TEST_CASE("memory: a large block goes back to the system, whichever blocks were requested after it") {
+TEST_CASE("memory: a large block returns to the system, even if later requests follow it") {
   constexpr std::size_t small = 3 << 20, large = 24 << 20;
   const Budget budget(0);
   MemoryCache memory;
-  for (int k = 0; k < 3; ++k) use(memory, large);  // afterwards a heap would keep such blocks
+  for (int k = 0; k < 3; ++k) use(memory, large);  // after these, a heap would keep such blocks
   std::vector<void*> larges, smalls;
   for (int k = 0; k < 8; ++k) {
     larges.push_back(memory.allocate(large));
@@ -92,7 +92,7 @@ TEST_CASE("memory: a large block goes back to the system, whichever blocks were 
   for (void* block : smalls) memory.release(block, small);
 }
 
-TEST_CASE("memory: concurrent caches keep to the budget" * doctest::test_suite("threads")) {
+TEST_CASE("memory: concurrent caches stay within the budget" * doctest::test_suite("threads")) {
   const Budget budget(1 << 16);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -115,8 +115,8 @@ std::uint64_t address_space() {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
 }
 
-// Runs in a child, because limits are permanent: an idle cache has taken the available memory, and another one needs
-// some.
+// Runs in a child process, because limits are permanent. An idle cache holds all available memory when another cache
+// needs some.
 int starved_child() {
   constexpr std::size_t block = 64 << 20;
   MemoryCache idle, busy;
@@ -141,7 +141,7 @@ int starved_child() {
 
 }  // namespace
 
-TEST_CASE("memory: an idle cache gives its memory back when the process runs out of memory") {
+TEST_CASE("memory: an idle cache releases its memory when the process runs out of memory") {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) ::_exit(starved_child());

@@ -1,5 +1,5 @@
-// Memory that a host program lends: every block of tensors and scratch comes from it and goes back to it, and its
-// refusals are Errors.
+// Tests of a memory source, with which a host program provides the memory. Every block of tensors and scratch memory
+// comes from the source and returns to it. If the source refuses a block, weft throws an Error.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -51,7 +51,7 @@ class Lent : public MemorySource {
   std::mutex mutex_;
 };
 
-// Logits and gradients of a step, in f32, as standard vectors.
+// The logits and gradients of a training step, in f32, as standard vectors.
 std::vector<float> step(const std::string& arch) {
   const SmallTask small = small_task(arch, usual_task(arch));
   const Batch batch = small.data->training(0, Random(5));
@@ -68,7 +68,7 @@ std::vector<float> step(const std::string& arch) {
 
 }  // namespace
 
-TEST_CASE("memory source: all blocks come from it and go back to it") {
+TEST_CASE("memory source: all blocks come from it and return to it") {
   const auto source = std::make_shared<Lent>();
   const std::weak_ptr<Lent> kept = source;
   {
@@ -94,7 +94,7 @@ TEST_CASE("memory source: all blocks come from it and go back to it") {
   CHECK(source.use_count() == 1);
 }
 
-TEST_CASE("memory source: the bits are those of the system's memory") {
+TEST_CASE("memory source: results are the same, bit by bit, as with the system's memory") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const std::vector<float> want = step(arch);
@@ -105,7 +105,7 @@ TEST_CASE("memory source: the bits are those of the system's memory") {
   }
 }
 
-TEST_CASE("memory source: its refusal of any block is an Error, after which everything works") {
+TEST_CASE("memory source: if it refuses any block, weft throws an Error and works afterwards") {
   const std::string arch = "tnn";
   const std::vector<float> want = step(arch);
   for (const int throws : {0, 1, 2}) {
@@ -146,7 +146,7 @@ TEST_CASE("memory source: its refusal of any block is an Error, after which ever
   }
 }
 
-TEST_CASE("memory source: it is set while no block is in use; blocks outlive context and source's owner") {
+TEST_CASE("memory source: it can be set only while no block is in use, and blocks outlive context and owner") {
   auto source = std::make_shared<Lent>();
   const std::weak_ptr<Lent> weak = source;
   Tensor kept;
@@ -159,7 +159,7 @@ TEST_CASE("memory source: it is set while no block is in use; blocks outlive con
     }
     CHECK(context.memory().use().cached > 0);
     context.memory().set_source(source);
-    CHECK(context.memory().use().cached == 0);  // it is the system's memory
+    CHECK(context.memory().use().cached == 0);  // this memory came from the system
     kept = Tensor::full({100}, 2);
     CHECK(source->lent == context.memory().use().current);
     CHECK_THROWS_AS(context.memory().set_source(nullptr), Error);

@@ -1,4 +1,4 @@
-// Files, control groups and other services of the operating system.
+// Tests of files, control groups and other services of the operating system.
 #include "weft/os.h"
 
 #include <doctest/doctest.h>
@@ -49,7 +49,7 @@ class FileSizeLimit {
 
 }  // namespace
 
-TEST_CASE("os: the program's files") {
+TEST_CASE("os: the program's own files") {
   const std::vector<std::string> files = weft::os::program_files();
 #ifdef __linux__
   REQUIRE(files.size() == 1);  // weft is linked into the program here
@@ -58,7 +58,7 @@ TEST_CASE("os: the program's files") {
   for (const std::string& file : files) CHECK(std::filesystem::exists(file));
 }
 
-TEST_CASE("os: threads and memory are those of this process") {
+TEST_CASE("os: the numbers of threads and the memory use are those of this process") {
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
   CHECK(weft::os::available_threads() >= 1);
@@ -81,7 +81,7 @@ TEST_CASE("os: threads and memory are those of this process") {
   CHECK(weft::os::peak_resident_memory() > block.size());
 }
 
-TEST_CASE("os: mapped pages begin at a huge page, are as many as asked for, and are gone when they are given back") {
+TEST_CASE("os: mapped pages start at a huge page, have the requested number, and are unmapped when released") {
   for (const std::size_t bytes :
        {std::size_t{1}, weft::os::huge_page - 1, weft::os::huge_page, 5 * weft::os::huge_page / 4}) {
     CAPTURE(bytes);
@@ -99,7 +99,7 @@ TEST_CASE("os: mapped pages begin at a huge page, are as many as asked for, and 
   CHECK(weft::os::map_pages(SIZE_MAX / 2) == nullptr);
 }
 
-TEST_CASE("os: control groups of version 2 bind with those above them") {
+TEST_CASE("os: limits of parent control groups apply, too (version 2)") {
   const TemporaryFolder root;
   root.write("app/job/cpu.max", "max 100000\n");
   root.write("app/cpu.max", "250000 100000\n");
@@ -109,13 +109,13 @@ TEST_CASE("os: control groups of version 2 bind with those above them") {
   const auto limits = weft::detail::cgroup_limits("0::/app/job\n", mount.substr(0, mount.size() - 1));
   CHECK(limits.cpus == 2.5);
   CHECK(limits.memory == 1000000);
-  // A container that shows the host's path and mounts its own group as the root.
+  // A container that shows the host's path, but mounts its own group as the root.
   root.write("cpu.max", "50000 100000\n");
   CHECK(weft::detail::cgroup_limits("0::/host/path\n", mount).cpus == 0.5);
   CHECK(weft::detail::cgroup_limits("0::/\n", mount).cpus == 0.5);
 }
 
-TEST_CASE("os: control groups of version 1") {
+TEST_CASE("os: limits of control groups (version 1)") {
   const TemporaryFolder root;
   root.write("cpu,cpuacct/docker/a/cpu.cfs_quota_us", "300000\n");
   root.write("cpu,cpuacct/docker/a/cpu.cfs_period_us", "100000\n");
@@ -129,7 +129,7 @@ TEST_CASE("os: control groups of version 1") {
   CHECK(limits.memory == 4096);
 }
 
-TEST_CASE("os: control groups that are missing or spoilt set no limit") {
+TEST_CASE("os: control groups that are missing or malformed set no limit") {
   const TemporaryFolder root;
   root.write("cpu.max", "100000 0\n");
   root.write("memory.max", "lots\n");
@@ -140,7 +140,7 @@ TEST_CASE("os: control groups that are missing or spoilt set no limit") {
   }
 }
 
-TEST_CASE("os: an atomic file appears at commit, whole") {
+TEST_CASE("os: an atomic file appears as a whole, at commit") {
   const TemporaryFolder folder;
   write_all(folder / "a", "first");
   CHECK(folder.read("a") == "first");
@@ -168,7 +168,7 @@ TEST_CASE("os: an atomic file appears at commit, whole") {
   CHECK(folder.read("a") == "second");
 }
 
-TEST_CASE("os: an atomic file keeps the old one's mode, and follows a link or replaces it") {
+TEST_CASE("os: an atomic file keeps the old file's mode, and follows a link or replaces it") {
   const TemporaryFolder folder;
   write_all(folder / "target", "old");
   REQUIRE(::chmod((folder / "target").c_str(), 0640) == 0);
@@ -188,7 +188,7 @@ TEST_CASE("os: an atomic file keeps the old one's mode, and follows a link or re
   CHECK(folder.read("target") == "new");
 }
 
-TEST_CASE("os: several writers of one file don't meet" * doctest::test_suite("threads")) {
+TEST_CASE("os: several writers of one file do not affect each other" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -201,7 +201,7 @@ TEST_CASE("os: several writers of one file don't meet" * doctest::test_suite("th
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("os: a write that fails leaves the old file and says why") {
+TEST_CASE("os: a write that fails leaves the old file and reports the reason") {
   const TemporaryFolder folder;
   write_all(folder / "a", "old");
   CHECK_THROWS_WITH_AS(AtomicFile(folder / "missing/a"), doctest::Contains("missing/a\": No such file"), weft::Error);
@@ -222,7 +222,7 @@ TEST_CASE("os: a write that fails leaves the old file and says why") {
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("os: a line that can't be appended whole leaves none of it") {
+TEST_CASE("os: a line that can't be appended completely is not appended at all") {
   const TemporaryFolder folder;
   weft::os::append(folder / "a", "first\n");
   {
@@ -263,11 +263,11 @@ TEST_CASE("os: reading and mapping") {
   writer.join();
 }
 
-TEST_CASE("os: a file larger than memory is refused before memory is taken") {
+TEST_CASE("os: a file larger than memory is refused before memory is allocated") {
   const TemporaryFolder folder;
   folder.write("sparse", "x");
   std::error_code unsupported;
   std::filesystem::resize_file(folder / "sparse", std::uintmax_t{1} << 43, unsupported);
-  if (unsupported) return;  // the file system has no files of this size
+  if (unsupported) return;  // the file system does not support files of this size
   CHECK_THROWS_WITH_AS(weft::os::read_file(folder / "sparse"), doctest::Contains("Cannot allocate"), weft::Error);
 }

@@ -1,5 +1,5 @@
-// A file's data reach the disk before its name does, and its folder's entry afterwards. This program has its own fsync
-// and rename, which record the call and then do the same as the real ones.
+// Checks the order of calls: a file's data reach the disk before its name does, and the entry in its folder afterwards.
+// This program defines its own fsync and rename, which record the call and then do the same as the real ones.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-thread_local std::vector<std::string>* heard = nullptr;  // records the calls of this thread if not null
+thread_local std::vector<std::string>* heard = nullptr;  // if not null, the calls of this thread are recorded here
 
 std::string identity(const struct stat& s) {
   return std::to_string(s.st_ino) + (S_ISDIR(s.st_mode) ? " folder" : " of " + std::to_string(s.st_size) + " bytes");
@@ -39,9 +39,9 @@ extern "C" int rename(const char* from, const char* to) noexcept {
   return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 
-TEST_CASE("os: an atomic file is synced before it is renamed, its folder afterwards") {
+TEST_CASE("os: an atomic file is synced before it is renamed, and its folder afterwards") {
   const TemporaryFolder folder;
-  for (int time = 0; time < 2; ++time) {  // a new file and an old one
+  for (int time = 0; time < 2; ++time) {  // first creates the file, then replaces it
     std::vector<std::string> calls;
     heard = &calls;
     {

@@ -1,4 +1,4 @@
-// Tensors as text.
+// Tests of printing tensors as text.
 #include "weft/print.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ std::string text(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("print: rows, columns of one width, dtype and shape") {
+TEST_CASE("print: rows, columns of equal width, dtype and shape") {
   CHECK(text(Tensor::from<float>({0.5f, -1, 2, 3e8f}, {2, 2})) == "[[  0.5,    -1],\n [    2, 3e+08]] f32 (2, 2)");
   CHECK(text(Tensor::scalar(2.25, DType::f64)) == "2.25 f64 ()");
   CHECK(text(Tensor::from<std::int64_t>({1, -20, 300}, {3})) == "[  1, -20, 300] i64 (3,)");
@@ -33,7 +33,7 @@ TEST_CASE("print: rows, columns of one width, dtype and shape") {
   CHECK(text(Tensor::from<double>({inf, -inf, std::nan("")}, {3})) == "[ inf, -inf,  nan] f64 (3,)");
 }
 
-TEST_CASE("print: nothing, undefined, other layouts") {
+TEST_CASE("print: empty and undefined tensors, other layouts") {
   CHECK(text(Tensor()) == "undefined");
   CHECK(text(Tensor::zeros({0, 3})) == "[] f32 (0, 3)");
   CHECK(text(Tensor::zeros({2, 0})) == "[[],\n []] f32 (2, 0)");
@@ -53,11 +53,11 @@ TEST_CASE("print: large tensors are abbreviated") {
         "[[0, 0, 0, ..., 0, 0, 0],\n [0, 0, 0, ..., 0, 0, 0],\n [0, 0, 0, ..., 0, 0, 0],\n ...,\n"
         " [0, 0, 0, ..., 0, 0, 0],\n [0, 0, 0, ..., 0, 0, 0],\n [0, 0, 0, ..., 0, 0, 0]] f32 (200, 7)");
   CHECK(text(Tensor::zeros({2, 600})) == "[[0, 0, 0, ..., 0, 0, 0],\n [0, 0, 0, ..., 0, 0, 0]] f32 (2, 600)");
-  // It must not take the time or the memory of all elements.
+  // Printing must not need the time or the memory of all elements.
   CHECK(text(expand(Tensor::scalar(1), {1 << 20, 1 << 20})).size() < 300);
 }
 
-TEST_CASE("print: the stream's precision") {
+TEST_CASE("print: the precision of the stream applies") {
   std::ostringstream out;
   out << std::setprecision(3) << Tensor::scalar(3.14159, DType::f64) << ' ' << std::setprecision(17)
       << Tensor::scalar(0.1, DType::f64) << ' ' << std::setprecision(0) << Tensor::scalar(3.14159, DType::f64);

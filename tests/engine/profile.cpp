@@ -1,4 +1,4 @@
-// Profile: what is timed, and that nothing is counted twice.
+// Tests of Profile: what it measures, and that it counts nothing twice.
 #include "weft/profile.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ std::vector<std::string> names(const Profile& profile) {
   return all;
 }
 
-// y = x + x by another operation, and so is its backward.
+// y = x + x, computed by another operation. Its backward pass does the same.
 struct Outer : ElementwiseOp {
   const char* name() const noexcept override { return "test outer"; }
   Tensor forward(const Inputs& in, const Shape&) override { return add(in[0], in[0]); }
@@ -37,7 +37,7 @@ struct Outer : ElementwiseOp {
 
 }  // namespace
 
-TEST_CASE("profile: operations by name, forward and backward") {
+TEST_CASE("profile: operations are listed by name, for the forward and the backward pass") {
   const auto start = Clock::now();
   const Profile profile;
   Tape tape;
@@ -57,7 +57,7 @@ TEST_CASE("profile: operations by name, forward and backward") {
   CHECK(total(profile) <= std::chrono::duration<double>(Clock::now() - start).count());
 }
 
-TEST_CASE("profile: an operation inside another belongs to it") {
+TEST_CASE("profile: an operation inside another counts as part of the outer one") {
   const Profile profile;
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2}));
@@ -82,7 +82,7 @@ TEST_CASE("profile: repeated runs are counted separately") {
   CHECK(total(profile) <= std::chrono::duration<double>(Clock::now() - start).count());
 }
 
-TEST_CASE("profile: the innermost of this thread, while it is in scope") {
+TEST_CASE("profile: only the innermost profile of this thread measures, while it is in scope") {
   const Tensor x = vector_of({1});
   const Profile outer;
   {
@@ -97,7 +97,7 @@ TEST_CASE("profile: the innermost of this thread, while it is in scope") {
   CHECK(names(outer) == std::vector<std::string>{"test mul"});
 }
 
-TEST_CASE("profile: an operation that fails leaves the profile in order") {
+TEST_CASE("profile: the profile stays valid after an operation fails") {
   const Profile profile;
   const Tensor x = vector_of({1});
   CHECK_THROWS_AS(apply_op(Fail(Fail::Where::forward), {x}), Error);

@@ -1,4 +1,4 @@
-// Random numbers: Philox's published vectors, distributions, independence of threads and order.
+// Tests of random numbers: Philox's published vectors, distributions, independence of threads and order.
 #include "weft/random.h"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ double moment(std::vector<double> x, int power) {
 
 }  // namespace
 
-// Random123, kat_vectors, "philox4x32 10".
+// From the file kat_vectors of Random123, lines "philox4x32 10".
 TEST_CASE("random: Philox4x32-10 gives the published words") {
   CHECK(weft::philox(0, 0, 0) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   CHECK(weft::philox(~0ull, ~0ull, ~0ull) == Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
@@ -47,7 +47,7 @@ TEST_CASE("random: elements are the words of Philox in order") {
   CHECK(Random(0).uniform(0) == static_cast<double>(0xe169c58d6627e8d5 >> 11) / 9007199254740992.0);
 }
 
-TEST_CASE("random: normal numbers are Box and Muller's to 1e-14, and these bits on every machine") {
+TEST_CASE("random: normal numbers follow Box and Muller within 1e-14, with the same bits on every machine") {
   const double pi = std::acos(-1.0);
   const Random random(11, 2);
   for (std::uint64_t i = 0; i < 20000; i += 2) {
@@ -78,7 +78,7 @@ TEST_CASE("random: moments of uniform and normal numbers") {
   CHECK(std::fabs(neighbours / static_cast<double>(n)) < 0.004);
 }
 
-TEST_CASE("random: tensors hold the stream's elements, whatever the number of threads") {
+TEST_CASE("random: tensors contain the stream's elements for any number of threads") {
   const Random random(3, 9);
   weft::Context context;
   const weft::ContextScope scope(context);
@@ -98,7 +98,7 @@ TEST_CASE("random: tensors hold the stream's elements, whatever the number of th
   CHECK(random.normal({}, 0, 1).rank() == 0);
 }
 
-TEST_CASE("random: uniform numbers stay below the upper end in f32 too") {
+TEST_CASE("random: uniform numbers stay below the upper bound in f32, too") {
   const float high = 1.0f + 0x1p-23f;
   const auto x = Random(1).uniform({4096}, 1.0, high).to_vector<float>();
   CHECK(std::all_of(x.begin(), x.end(), [](float v) { return v == 1.0f; }));
@@ -106,7 +106,7 @@ TEST_CASE("random: uniform numbers stay below the upper end in f32 too") {
   CHECK(std::all_of(same.begin(), same.end(), [](float v) { return v == 2.5f; }));
 }
 
-TEST_CASE("random: below n") {
+TEST_CASE("random: whole numbers below n") {
   const Random random(8);
   std::vector<int> seen(7);
   for (std::uint64_t i = 0; i < 70000; ++i) {
@@ -119,7 +119,7 @@ TEST_CASE("random: below n") {
   CHECK(random.below(5, ~0ull) < ~0ull);
 }
 
-TEST_CASE("random: seeds, streams and children differ") {
+TEST_CASE("random: different seeds, streams and children give different numbers") {
   std::set<std::uint64_t> first;
   std::size_t generators = 0;
   for (std::uint64_t k = 0; k < 100; ++k) {
@@ -134,11 +134,11 @@ TEST_CASE("random: seeds, streams and children differ") {
   CHECK(Random(4).split(2).bits(0) == Random(4).split(2).bits(0));
 }
 
-TEST_CASE("random: arguments that make no sense") {
+TEST_CASE("random: invalid arguments are errors") {
   CHECK_THROWS_AS(Random(1).uniform({2}, 1, 0), weft::Error);
   CHECK_THROWS_AS(Random(1).uniform({2}, 0, INFINITY), weft::Error);
   CHECK_THROWS_AS(Random(1).uniform({2}, NAN, 1), weft::Error);
-  CHECK_THROWS_AS(Random(1).uniform({2}, -1e39, 0), weft::Error);  // beyond f32
+  CHECK_THROWS_AS(Random(1).uniform({2}, -1e39, 0), weft::Error);  // below the range of f32
   CHECK_THROWS_AS(Random(1).uniform({2}, 0, 1e39), weft::Error);
   CHECK(Random(1).uniform({2}, -1e39, 1e39, DType::f64).numel() == 2);
   CHECK_THROWS_AS(Random(1).uniform({2}, 0, 1, DType::i64), weft::Error);

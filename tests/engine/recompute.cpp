@@ -1,4 +1,4 @@
-// recompute(): the same gradients, to the bit, while only the inputs are kept.
+// Tests of recompute(): the gradients are the same, bit by bit, while the tape keeps only the inputs.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -17,15 +17,15 @@ using namespace weft::engine_test;
 
 namespace {
 
-// recompute(), or the function itself.
+// Calls recompute(), or calls the function directly.
 using Region = std::function<Tensor(Recomputed, const Inputs&)>;
-// A result of x, w (watched), p and q, partly computed in the region.
+// Computes a result from x and w (both watched), p and q. The region computes a part of it.
 using Graph =
     std::function<Tensor(const Region&, const Tensor& x, const Tensor& w, const Parameter& p, const Parameter& q)>;
 
 Tensor numbers(std::uint64_t stream) { return Random(7, stream).normal({5}, 0, 1, DType::f64); }
 
-// Keeps the gradients in the order of delivery.
+// Records the gradients in the order in which they are delivered.
 struct Completed : GradientSink {
   void begin(const std::vector<Leaf>& all) override {
     for (const Leaf& leaf : all) first_used.push_back(values_of(leaf.value));
@@ -140,7 +140,7 @@ void overwrite(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("recompute: gradients, their order and that of the leaves are as without") {
+TEST_CASE("recompute: the gradients and the orders of delivery and of the leaves are those of a plain call") {
   for (const auto& [name, graph] : graphs) {
     const std::string of = name;
     CAPTURE(of);
@@ -152,7 +152,7 @@ TEST_CASE("recompute: gradients, their order and that of the leaves are as witho
   }
 }
 
-TEST_CASE("recompute: the function runs once more in backward, and without a tape once") {
+TEST_CASE("recompute: the function runs again in backward, but only once without a tape") {
   int runs = 0;
   const Recomputed twice_squared = [&](const Inputs& in) {
     ++runs;
@@ -185,7 +185,7 @@ TEST_CASE("recompute: the function runs once more in backward, and without a tap
   CHECK(runs == 5);
 }
 
-TEST_CASE("recompute: only the inputs are kept, and backward takes the memory of one part") {
+TEST_CASE("recompute: the tape keeps only the inputs, and backward needs the memory of one part") {
   Context context;
   const ContextScope scope(context);
   constexpr std::int64_t n = 1 << 15;
@@ -220,7 +220,7 @@ TEST_CASE("recompute: frozen parameters stay constants") {
   CHECK(values_of(g.of(q)) == Values{0, 0});
 }
 
-TEST_CASE("recompute: a tensor of the tape that isn't an input is an error, wherever it is read") {
+TEST_CASE("recompute: reading a tensor of the tape that isn't an input is an error, also in nested calls") {
   const Parameter p(vector_of({2}));
   Tape tape;
   const Tensor x = tape.watch(vector_of({3})), hidden = square(x), weight = p;
@@ -244,20 +244,20 @@ TEST_CASE("recompute: a tensor of the tape that isn't an input is an error, wher
   CHECK(values_of(g.of(x)) == Values{27});
 }
 
-TEST_CASE("recompute: tensors written before backward are an error") {
+TEST_CASE("recompute: writing a saved tensor before backward is an error") {
   Parameter p(vector_of({2, 3}));
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), c = vector_of({4, 5}), h = mul(x, p);
   const Tensor y = recompute([&](const Inputs& in) { return mul(mul(in[0], p), in[1]); }, {h, c});
   SUBCASE("an input") { overwrite(h); }
-  SUBCASE("a constant among them") { overwrite(c); }
+  SUBCASE("a constant among the inputs") { overwrite(c); }
   SUBCASE("a parameter") { p.assign(vector_of({1, 1})); }
   Gradients g;
   CHECK_THROWS_WITH_AS(tape.backward(y, vector_of({1, 1}), g), doctest::Contains("[recompute] backward needs a tensor"),
                        Error);
 }
 
-TEST_CASE("recompute: a function that behaves differently in backward is an error, and nothing is left") {
+TEST_CASE("recompute: a function that behaves differently in backward is an error and leaves nothing behind") {
   const Parameter p(vector_of({2, 3})), q(vector_of({5, 7}));
   const std::size_t before = memory_in_use();
   bool again = false;
@@ -271,11 +271,11 @@ TEST_CASE("recompute: a function that behaves differently in backward is an erro
     fn = [&](const Inputs& in) { return again ? vector_of({1, 1}) : mul(in[0], p); };
     what = "[recompute] the function returned an f64 tensor of shape (2,) in its first run, and something else";
   }
-  SUBCASE("a parameter more") {
+  SUBCASE("one parameter more") {
     fn = [&](const Inputs& in) { return again ? mul(mul(in[0], p), q) : mul(in[0], p); };
     what = "[recompute] the function's second run reads a parameter that its first run didn't read";
   }
-  SUBCASE("a parameter less") {
+  SUBCASE("one parameter less") {
     fn = [&](const Inputs& in) { return again ? mul(in[0], p) : mul(mul(in[0], p), q); };
     what = "[recompute] the function's second run doesn't read a parameter that its first run read";
   }
@@ -295,7 +295,7 @@ TEST_CASE("recompute: a function that behaves differently in backward is an erro
   CHECK(memory_in_use() == before);
 }
 
-TEST_CASE("recompute: a function that fails, or none, leaves the tape as it was") {
+TEST_CASE("recompute: a function that fails or is empty leaves the tape unchanged") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2}));
   CHECK_THROWS_WITH_AS(recompute({}, {x}), doctest::Contains("[recompute] expected a function"), Error);

@@ -1,4 +1,4 @@
-// safetensors files: round trips, every stored type, what can't be saved.
+// Tests of safetensors files: round trips, every stored type, tensors that can't be saved.
 #include "weft/safetensors.h"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ std::vector<std::uint32_t> bits_of(const Tensor& t) {
   return bits;
 }
 
-// A tensor "x" with one axis, whose data start at a multiple of 64 bytes plus `shift`.
+// A tensor "x" with one axis. Its data start `shift` bytes after a multiple of 64 bytes.
 std::string one_tensor(const std::string& dtype, std::size_t n, const std::string& data, std::size_t shift = 0) {
   std::string header = "{\"x\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + std::to_string(n) +
                        "],\"data_offsets\":[0," + std::to_string(data.size()) + "]}}";
@@ -46,7 +46,7 @@ std::string one_tensor(const std::string& dtype, std::size_t n, const std::strin
 
 }  // namespace
 
-TEST_CASE("safetensors: saved tensors are loaded bit for bit") {
+TEST_CASE("safetensors: saved tensors are loaded unchanged, bit by bit") {
   const TemporaryFolder folder;
   const std::vector<std::uint32_t> patterns = {0,          0x80000000, 0x3f800000, 0x7f800000, 0xff800000, 0x7fc00001,
                                                0xffa5a5a5, 0x7f800001, 1,          0x007fffff, 0x7f7fffff, 0xc0490fdb};
@@ -93,7 +93,7 @@ TEST_CASE("safetensors: saved tensors are loaded bit for bit") {
   CHECK(folder.files() == 1);
 }
 
-TEST_CASE("safetensors: the written layout is that of the format") {
+TEST_CASE("safetensors: the written layout follows the format") {
   const TemporaryFolder folder;
   save_safetensors(folder / "a", {{"odd", Tensor::zeros({3})},
                                   {"odd64", Tensor::zeros({3}, DType::f64)},
@@ -126,7 +126,7 @@ TEST_CASE("safetensors: views are saved as their elements") {
   CHECK(file.load("b").to_vector<float>() == std::vector<float>{4, 4, 4});
 }
 
-TEST_CASE("safetensors: mapped tensors are views that outlive the file, copies may be written") {
+TEST_CASE("safetensors: mapped tensors are views that outlive the file, and copies can be written") {
   const TemporaryFolder folder;
   save_safetensors(folder / "a", {{"x", Tensor::full({64}, 5)}});
   Tensor mapped, again, copied;
@@ -146,7 +146,7 @@ TEST_CASE("safetensors: mapped tensors are views that outlive the file, copies m
   CHECK(SafetensorsFile(folder / "a").load("x").data<float>()[0] == 6);
 }
 
-TEST_CASE("safetensors: every half is widened exactly") {
+TEST_CASE("safetensors: every f16 number is widened exactly") {
   const TemporaryFolder folder;
   std::vector<std::uint16_t> halves(65536);
   for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<std::uint16_t>(i);
@@ -160,7 +160,7 @@ TEST_CASE("safetensors: every half is widened exactly") {
   for (std::uint32_t h = 0; h < 65536; ++h) {
     wrong += bf16.data<weft::bfloat16>()[h].bits != h;
     wrong += brain[h] != h << 16;
-    // IEEE 754 binary16: sign, 5 bits of exponent, 10 of fraction.
+    // IEEE 754 binary16: a sign, 5 bits of exponent and 10 bits of fraction.
     const int exponent = static_cast<int>(h >> 10 & 31), fraction = static_cast<int>(h & 1023);
     if (exponent == 31) {
       wrong += wide[h] != ((h & 0x8000) << 16 | 0x7f800000 | static_cast<std::uint32_t>(fraction) << 13);
@@ -187,7 +187,7 @@ TEST_CASE("safetensors: integers and booleans are widened to i64") {
   CHECK(SafetensorsFile(folder / "bool").load("x").to_vector<std::int64_t>() == Values{0, 1, 1});
 }
 
-TEST_CASE("safetensors: data that are not aligned are copied, whatever their type") {
+TEST_CASE("safetensors: unaligned data are copied, whatever their type") {
   const TemporaryFolder folder;
   const std::vector<float> f = {1.5f, -2, 3};
   const std::vector<double> d = {0.1, 0.2};
@@ -208,7 +208,7 @@ TEST_CASE("safetensors: data that are not aligned are copied, whatever their typ
   }
 }
 
-TEST_CASE("safetensors: types that weft doesn't read don't hide the others") {
+TEST_CASE("safetensors: types that weft doesn't read don't hide the other tensors") {
   const TemporaryFolder folder;
   folder.write("a", file_of(R"({"f8":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]},)"
                             R"("x":{"dtype":"F32","shape":[],"data_offsets":[4,8]}})",
@@ -219,7 +219,7 @@ TEST_CASE("safetensors: types that weft doesn't read don't hide the others") {
   CHECK_THROWS_WITH_AS(file.load("f8"), doctest::Contains("F8_E4M3"), weft::Error);
 }
 
-TEST_CASE("safetensors: files that are missing, empty or no files") {
+TEST_CASE("safetensors: files that are missing or empty, and folders") {
   const TemporaryFolder folder;
   folder.write("empty", "");
   CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "missing"), doctest::Contains("/missing\""), weft::Error);
@@ -227,7 +227,7 @@ TEST_CASE("safetensors: files that are missing, empty or no files") {
   CHECK_THROWS_AS(SafetensorsFile(folder / ""), weft::Error);
 }
 
-TEST_CASE("safetensors: tensors that can't be saved are refused, and the old file stays") {
+TEST_CASE("safetensors: tensors that can't be saved are refused, and the old file remains") {
   const TemporaryFolder folder;
   const Tensor x = Tensor::full({100000}, 1);
   save_safetensors(folder / "a", {{"x", x}});

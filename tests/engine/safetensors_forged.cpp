@@ -1,4 +1,4 @@
-// safetensors files that are truncated or forged: an error that names the file, never a crash.
+// Tests of safetensors files that are truncated or forged: weft throws an error that names the file and never crashes.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -23,7 +23,7 @@ const std::vector<std::pair<std::string, Tensor>>& two_tensors() {
 
 }  // namespace
 
-TEST_CASE("safetensors: a file cut at any byte, or with one byte more, is an error") {
+TEST_CASE("safetensors: a file that is cut at any byte, or has one more byte, is an error") {
   const TemporaryFolder folder;
   save_safetensors(folder / "a", two_tensors(), {{"k", "v"}});
   const std::string whole = folder.read("a");
@@ -36,7 +36,7 @@ TEST_CASE("safetensors: a file cut at any byte, or with one byte more, is an err
   CHECK_THROWS_AS(SafetensorsFile(folder / "cut"), weft::Error);
 }
 
-TEST_CASE("safetensors: a file with any one byte changed loads or is an error") {
+TEST_CASE("safetensors: a file with one byte changed loads or is an error") {
   const TemporaryFolder folder;
   save_safetensors(folder / "a", two_tensors(), {{"k", "v"}});
   const std::string whole = folder.read("a");
@@ -54,7 +54,7 @@ TEST_CASE("safetensors: a file with any one byte changed loads or is an error") 
     }
 }
 
-TEST_CASE("safetensors: a header length that is wrong") {
+TEST_CASE("safetensors: a wrong header length") {
   const TemporaryFolder folder;
   for (const std::string& length :
        {std::string(8, '\xff'), std::string("\0\0\0\0\0\0\0\x80", 8), std::string("\x7f\0\0\0\0\0\0\0", 8),
@@ -62,14 +62,14 @@ TEST_CASE("safetensors: a header length that is wrong") {
     folder.write("a", length + "{}");
     CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
   }
-  // A length that reaches past the end of the bytes, where there happen to be spaces: they are somebody else's.
+  // The length reaches beyond the end of the bytes. The spaces there belong to somebody else.
   for (const char length : {2, 3, 9, 10, 11}) {
     const std::string bytes = std::string(1, length) + std::string(7, '\0') + "{}" + std::string(20, ' ');
     const auto read = [&] { return SafetensorsFile(weft::Bytes{bytes.data(), 10, nullptr, false}, "here"); };
     if (length == 2) CHECK(read().names().empty());
     else CHECK_THROWS_WITH_AS(read(), doctest::Contains("truncated"), weft::Error);
   }
-  // Longer than the format allows, though the file is that long (and takes no space on the disk).
+  // Longer than the format allows, although the file has that length. The file takes no space on the disk.
   folder.write("a", std::string("\x01\xe1\xf5\x05\0\0\0\0{", 9));
   std::filesystem::resize_file(folder / "a", 8 + 100'000'001);
   CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
@@ -84,7 +84,7 @@ TEST_CASE("safetensors: forged headers are errors") {
   CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);  // begins with a space
 
   const char* forged[] = {
-      // ranges
+      // Ranges.
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,9]}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
@@ -104,7 +104,7 @@ TEST_CASE("safetensors: forged headers are errors") {
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"y":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}})",
       R"({"x":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"y":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
       R"({})",
-      // shapes
+      // Shapes.
       R"({"x":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[0,8]}})",
@@ -121,7 +121,7 @@ TEST_CASE("safetensors: forged headers are errors") {
       R"({"x":{"dtype":"F32","shape":[4611686018427387904,4,2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[4611686018427387905,4],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})",
-      // types and keys
+      // Types and keys.
       R"({"x":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"","shape":[2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":32,"shape":[2],"data_offsets":[0,8]}})",
@@ -134,7 +134,7 @@ TEST_CASE("safetensors: forged headers are errors") {
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
       R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
       R"({"x":1})", R"({"x":"F32"})", R"({"x":[]})", R"({"x":null})", R"({"x":true})",
-      // metadata
+      // Metadata.
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":1}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":{"b":"c"}}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":["b"]}})",
@@ -143,7 +143,7 @@ TEST_CASE("safetensors: forged headers are errors") {
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{},"__metadata__":{}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":"a"})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":["a"]})",
-      // not JSON, or more than one value
+      // Not JSON, or more than one value.
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}})",
       R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}} {})",
@@ -165,7 +165,7 @@ TEST_CASE("safetensors: forged headers are errors") {
   }
 }
 
-TEST_CASE("safetensors: deep and long headers are refused or read without harm") {
+TEST_CASE("safetensors: deep and long headers are refused or read without damage") {
   const TemporaryFolder folder;
   const std::size_t depth = 1'000'000;
   std::string objects;

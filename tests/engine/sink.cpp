@@ -1,4 +1,4 @@
-// The guarantees that a gradient sink relies on.
+// Tests of the guarantees that a gradient sink relies on.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -6,7 +6,7 @@
 namespace weft::test {
 namespace {
 
-// Records its calls, and calls `each` for every gradient.
+// Records the calls that it receives, and calls `each` for every gradient.
 class RecordingSink : public GradientSink {
  public:
   explicit RecordingSink(std::function<void(const Leaf&, Tensor&)> f) : each(std::move(f)) {}
@@ -22,7 +22,7 @@ class RecordingSink : public GradientSink {
 
 }  // namespace
 
-TEST_CASE("a sink hears of all leaves first, and of each gradient's own elements") {
+TEST_CASE("a sink receives all leaves first, then each gradient with elements of its own") {
   Tape tape;
   const Tensor a = tape.watch(Tensor::full({3}, 1)), b = tape.watch(Tensor::full({3}, 2)),
                unused = tape.watch(Tensor::zeros({1}));
@@ -39,11 +39,11 @@ TEST_CASE("a sink hears of all leaves first, and of each gradient's own elements
     CHECK(gradient.to_vector<float>() == std::vector<float>{0.5f, 0.5f, 0.5f});
 }
 
-TEST_CASE("a sink that writes what backward still needs makes it throw") {
+TEST_CASE("backward throws if a sink writes a tensor that backward still needs") {
   const Parameter p(Tensor::full({1}, 2)), q(Tensor::full({1}, 3));
   Tape tape;
   const Tensor pp = mul(p, p);
-  const Tensor y = sum(mul(pp, q));  // q is complete before p's records are walked
+  const Tensor y = sum(mul(pp, q));  // q is complete before backward reaches p's records
   RecordingSink sink([&](const Leaf& leaf, Tensor&) {
     if (leaf.parameter != q.id()) return;
     Parameter written = p;
@@ -52,7 +52,7 @@ TEST_CASE("a sink that writes what backward still needs makes it throw") {
   CHECK_THROWS_AS(tape.backward(y, sink), Error);
 }
 
-TEST_CASE("gradients of tensors that are no leaves are refused") {
+TEST_CASE("gradients of tensors that are not leaves are refused") {
   Tape tape;
   const Tensor x = tape.watch(Tensor::full({1}, 2));
   const Tensor h = mul(x, x);

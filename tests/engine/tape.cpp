@@ -1,4 +1,4 @@
-// Tape: what it records, on which tape and thread, and what it refuses.
+// Tests of a tape: what it records, on which tape and thread, and what it refuses.
 #include "weft/tape.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ bool is_recorded(const Tensor& x) { return x.node().tape != 0; }
 
 }  // namespace
 
-TEST_CASE("tape: without one nothing is recorded") {
+TEST_CASE("tape: without a tape nothing is recorded") {
   const Tensor x = vector_of({1, 2}), y = mul(x, x);
   CHECK(values_of(y) == Values{1, 4});
   CHECK_FALSE(is_recorded(y));
@@ -38,7 +38,7 @@ TEST_CASE("tape: an operation is recorded only if an input has a node") {
   CHECK_FALSE(is_recorded(mul(x, w.detach())));
 }
 
-TEST_CASE("tape: backward consumes it") {
+TEST_CASE("tape: backward consumes the tape") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({2})), y = mul(x, x);
   Gradients g, again;
@@ -47,18 +47,18 @@ TEST_CASE("tape: backward consumes it") {
   CHECK_THROWS_AS(tape.watch(vector_of({1})), Error);
   CHECK(tape.records() == 0);
   CHECK(Tape::recording() == nullptr);
-  const Tensor z = mul(x, y);  // stale nodes: constants
+  const Tensor z = mul(x, y);  // the nodes are stale, so x and y are constants
   CHECK_FALSE(is_recorded(z));
   CHECK(values_of(g.of(x)) == Values{4});
 }
 
-TEST_CASE("tape: arguments that don't fit are errors and leave it usable") {
+TEST_CASE("tape: invalid arguments are errors and leave the tape usable") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), y = mul(x, x);
   Gradients g;
-  CHECK_THROWS_AS(tape.backward(y, g), Error);                        // two elements, no cotangent
-  CHECK_THROWS_AS(tape.backward(y, vector_of({1, 2, 3}), g), Error);  // shape
-  CHECK_THROWS_AS(tape.backward(y, Tensor::zeros({2}), g), Error);    // dtype
+  CHECK_THROWS_AS(tape.backward(y, g), Error);                        // two elements and no cotangent
+  CHECK_THROWS_AS(tape.backward(y, vector_of({1, 2, 3}), g), Error);  // wrong shape
+  CHECK_THROWS_AS(tape.backward(y, Tensor::zeros({2}), g), Error);    // wrong dtype
   CHECK_THROWS_AS(tape.backward(y, Tensor(), g), Error);              // undefined
   CHECK_THROWS_AS(tape.backward(Tensor(), g), Error);
   CHECK_THROWS_AS(tape.backward(vector_of({1}), g), Error);  // a constant
@@ -92,7 +92,7 @@ TEST_CASE("tape: nodes of another or a finished tape are constants") {
   CHECK(values_of(g.of(x)) == Values{25, 36});
 }
 
-TEST_CASE("tape: the innermost records") {
+TEST_CASE("tape: the innermost tape records") {
   Tape outer;
   const Tensor x = outer.watch(vector_of({3}));
   const Tensor y = mul(x, x);
@@ -149,7 +149,7 @@ TEST_CASE("tape: parameters are leaves, frozen ones constants") {
   {
     Tape tape;
     const Tensor y = mul(mul(p, p), frozen);
-    CHECK(tape.records() == 3);  // one leaf, two products
+    CHECK(tape.records() == 3);  // one leaf and two products
     Gradients g;
     tape.backward(y, vector_of({1, 1}), g);
     CHECK(values_of(g.of(p)) == Values{20, 42});
@@ -167,7 +167,7 @@ TEST_CASE("tape: parameters are leaves, frozen ones constants") {
   CHECK(values_of(g.of(p)) == Values{0, 0});
 }
 
-TEST_CASE("tape: two threads have their own" * doctest::test_suite("threads")) {
+TEST_CASE("tape: each of two threads has its own tape" * doctest::test_suite("threads")) {
   const Tensor shared = vector_of({1, 2, 3});
   const Parameter p(vector_of({4, 5, 6}));
   std::vector<int> wrong(2, 0);
@@ -187,14 +187,14 @@ TEST_CASE("tape: two threads have their own" * doctest::test_suite("threads")) {
   CHECK(wrong == std::vector<int>{0, 0});
 }
 
-TEST_CASE("tape: it belongs to its thread" * doctest::test_suite("threads")) {
+TEST_CASE("tape: a tape belongs to its thread" * doctest::test_suite("threads")) {
   Tape tape;
   const Tensor x = tape.watch(vector_of({2})), y = mul(x, x);
   int errors = 0;
   bool recorded = true, other_recorded = true;
   std::thread([&] {
     Gradients g;
-    recorded = is_recorded(mul(x, x));  // no tape on this thread
+    recorded = is_recorded(mul(x, x));  // this thread has no tape
     Tape other;
     other_recorded = other.owns(mul(x, other.watch(x).detach()));
     try {

@@ -1,4 +1,4 @@
-// The gradients of a tape's backward, and their receivers.
+// Tests of the gradients that a tape's backward pass computes, and of the objects that receive them.
 #include <doctest/doctest.h>
 
 #include "engine_ops.h"
@@ -8,7 +8,7 @@ using namespace weft::engine_test;
 
 namespace {
 
-// The order in which leaves are completed.
+// Records the order in which leaves are completed.
 struct Order : GradientSink {
   void complete(const Leaf& leaf, Tensor) override { shapes.push_back(leaf.value.size(0)); }
   std::vector<std::int64_t> shapes;
@@ -27,7 +27,7 @@ TEST_CASE("tape: gradients of products and sums") {
   CHECK(values_of(gradients.of(b)) == Values{1, 2, 3});
 }
 
-TEST_CASE("tape: contributions of many uses add up") {
+TEST_CASE("tape: a tensor's gradient is the sum over all its uses") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({3, -2}));
   SUBCASE("x * x") {
@@ -46,7 +46,7 @@ TEST_CASE("tape: contributions of many uses add up") {
     tape.backward(y, vector_of({1, 1}), g);
     CHECK(values_of(g.of(x)) == Values{1 + 6 + 27, 1 - 4 + 12});
   }
-  SUBCASE("a thousand times") {
+  SUBCASE("a thousand uses") {
     Tensor y = x;
     for (int i = 0; i < 999; ++i) y = add(y, x);
     Gradients g;
@@ -69,7 +69,7 @@ TEST_CASE("tape: contributions of many uses add up") {
   }
 }
 
-TEST_CASE("tape: slices add into their parent's gradient") {
+TEST_CASE("tape: the gradient of a slice is added to its parent's gradient") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2, 3, 4}));
   const Tensor middle = slice(x, 1, 4);
@@ -82,7 +82,7 @@ TEST_CASE("tape: slices add into their parent's gradient") {
   CHECK(values_of(cotangent) == Values{1, 1});
 }
 
-TEST_CASE("tape: a slice's gradient doesn't leak into a gradient shared with others") {
+TEST_CASE("tape: a slice's gradient does not change a gradient shared with another tensor") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), z = tape.watch(vector_of({0, 0}));
   const Tensor part = slice(x, 0, 1);
@@ -113,7 +113,7 @@ TEST_CASE("tape: gradients belong to their receiver") {
   CHECK(values_of(of_x) == Values{3, 1});
 }
 
-TEST_CASE("tape: leaves that the result doesn't depend on have zero gradients and aren't delivered") {
+TEST_CASE("tape: leaves that don't affect the result have zero gradients and aren't delivered") {
   Tape tape;
   const Tensor a = tape.watch(vector_of({1, 2})), b = tape.watch(vector_of({1, 2, 3}));
   const Tensor y = sum(mul(a, a));
@@ -149,7 +149,7 @@ TEST_CASE("tape: the result may be a leaf") {
   CHECK(values_of(g.of(x)) == Values{3, 4});
 }
 
-TEST_CASE("tape: a result in the middle of the tape") {
+TEST_CASE("tape: the result may be in the middle of the tape") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({2}));
   const Tensor y = mul(x, x);
@@ -167,7 +167,7 @@ TEST_CASE("tape: gradients of a parameter add up over several tapes") {
     tape.backward(mul(p, vector_of({c})), g);
   }
   CHECK(values_of(g.of(p)) == Values{111});
-  CHECK(values_of(g.of(p)) == Values{111});  // reading changes nothing
+  CHECK(values_of(g.of(p)) == Values{111});  // reading does not change the gradients
 }
 
 TEST_CASE("tape: complex leaves") {
@@ -186,7 +186,7 @@ TEST_CASE("tape: empty tensors") {
   CHECK(g.of(x).shape() == Shape{0});
 }
 
-TEST_CASE("tape: a hundred thousand records in a row") {
+TEST_CASE("tape: a chain of a hundred thousand records") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1}));
   Tensor y = x;

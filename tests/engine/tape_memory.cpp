@@ -1,4 +1,4 @@
-// Tape: what it keeps and recomputes, and what happens when a tensor is written or an operation fails.
+// Tests of what a tape keeps and recomputes, and of what happens when a tensor is written or an operation fails.
 #include <doctest/doctest.h>
 
 #include "engine_ops.h"
@@ -18,7 +18,7 @@ void overwrite(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("tape: a kept tensor that was written since is an error that names the operation") {
+TEST_CASE("tape: writing a saved tensor before backward is an error that names the operation") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), c = vector_of({3, 4});
   Gradients g;
@@ -32,7 +32,7 @@ TEST_CASE("tape: a kept tensor that was written since is an error that names the
     overwrite(c.view({1}, {1}, 1));
     CHECK_THROWS_WITH_AS(tape.backward(y, vector_of({1, 1}), g), doctest::Contains("[test mul]"), Error);
   }
-  SUBCASE("an input behind other operations") {
+  SUBCASE("an input, overwritten after other operations") {
     const Tensor y = sum(negate(mul(x, c)));
     overwrite(c);
     CHECK_THROWS_WITH_AS(tape.backward(y, g), doctest::Contains("[test mul]"), Error);
@@ -42,22 +42,22 @@ TEST_CASE("tape: a kept tensor that was written since is an error that names the
     overwrite(y);
     CHECK_THROWS_WITH_AS(tape.backward(y, vector_of({1, 1}), g), doctest::Contains("[test exp]"), Error);
   }
-  SUBCASE("the output of a cheap operation that keeps it") {
+  SUBCASE("the output of a cheap operation that saves it") {
     const Tensor y = exponential(x, true), z = mul(y, y);
     overwrite(y);
     CHECK_THROWS_AS(tape.backward(z, vector_of({1, 1}), g), Error);
   }
-  SUBCASE("the input of a cheap operation, needed to compute its output again") {
+  SUBCASE("the input of a cheap operation, which is needed to recompute its output") {
     const Tensor y = square(x), z = mul(y, c);
     overwrite(x);
     CHECK_THROWS_WITH_AS(tape.backward(z, vector_of({1, 1}), g), doctest::Contains("[test square]"), Error);
   }
-  SUBCASE("the same, when the output was watched anew") {
+  SUBCASE("the same, when the output was watched again") {
     const Tensor y = square(x), w = tape.watch(y), z = mul(w, w);
     overwrite(x);
     CHECK_THROWS_AS(tape.backward(z, vector_of({1, 1}), g), Error);
   }
-  CHECK(tape.records() > 0);  // not consumed
+  CHECK(tape.records() > 0);  // backward did not consume the tape
 }
 
 TEST_CASE("tape: tensors that backward doesn't need may be written") {
@@ -72,20 +72,20 @@ TEST_CASE("tape: tensors that backward doesn't need may be written") {
     tape.backward(y, vector_of({5, 6}), g);
     CHECK(values_of(g.of(x)) == Values{5, 6});
   }
-  SUBCASE("the factor whose gradient is wanted") {
+  SUBCASE("the factor whose gradient is requested") {
     const Tensor y = mul(x, c);
     overwrite(x);
     tape.backward(y, vector_of({1, 1}), g);
     CHECK(values_of(g.of(x)) == Values{3, 4});
   }
-  SUBCASE("what a result doesn't depend on") {
+  SUBCASE("tensors that do not affect the result") {
     const Tensor y = mul(x, c), other = vector_of({1, 1});
     mul(x, other);
     overwrite(other);
     tape.backward(y, vector_of({1, 1}), g);
     CHECK(values_of(g.of(x)) == Values{3, 4});
   }
-  SUBCASE("a cheap operation's output: it is computed again, as it was") {
+  SUBCASE("a cheap operation's output, which is recomputed with its old values") {
     const Tensor y = square(x), z = mul(y, y);
     overwrite(y);
     tape.backward(z, vector_of({1, 1}), g);
@@ -93,18 +93,18 @@ TEST_CASE("tape: tensors that backward doesn't need may be written") {
   }
 }
 
-TEST_CASE("tape: a cheap output that was written before its use is kept as it is then") {
+TEST_CASE("tape: a cheap output that was written before its use is saved with its new values") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2}));
   const Tensor y = square(x);
-  overwrite(y);  // to (2, 4)
+  overwrite(y);  // writes (2, 4)
   const Tensor z = mul(y, y);
   Gradients g;
   tape.backward(z, vector_of({1, 1}), g);
   CHECK(values_of(g.of(x)) == Values{2 * 2 * 2, 2 * 4 * 4});
 }
 
-TEST_CASE("tape: cheap outputs are computed again once, not kept") {
+TEST_CASE("tape: cheap outputs are not saved but recomputed once") {
   Context context;
   const ContextScope scope(context);
   const std::int64_t n = 10000;
@@ -120,14 +120,14 @@ TEST_CASE("tape: cheap outputs are computed again once, not kept") {
   const Tensor result = sum(z);
   CHECK(runs == 1);
   z = Tensor();
-  CHECK(memory_in_use() < 3 * bytes);  // x and the product y y, but neither y nor z
+  CHECK(memory_in_use() < 3 * bytes);  // the tape keeps x and the product y y, but neither y nor z
   Gradients g;
   tape.backward(result, g);
   CHECK(runs == 2);
   CHECK(g.of(x).data<double>()[n - 1] == 6 * 32);
 }
 
-TEST_CASE("tape: long chains of cheap operations are right and run again few times") {
+TEST_CASE("tape: long chains of cheap operations give correct results with few recomputations") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1.01}));
   Tensor y = x;
@@ -151,7 +151,7 @@ TEST_CASE("tape: a view of a cheap output is a view of the recomputed output") {
   CHECK(values_of(g.of(x)) == Values{2 * 9, 4 * 16, 6 * 1, 8 * 4});
 }
 
-TEST_CASE("tape: an exception leaves it usable and frees the memory taken") {
+TEST_CASE("tape: after an exception the tape is usable and all memory is freed") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({3}));
   const Tensor y = mul(x, x);
@@ -168,7 +168,7 @@ TEST_CASE("tape: an exception leaves it usable and frees the memory taken") {
   CHECK(values_of(g.of(x)) == Values{6});
 }
 
-TEST_CASE("tape: an exception in backward consumes it and frees everything") {
+TEST_CASE("tape: an exception in backward consumes the tape and frees everything") {
   struct Refuses : GradientSink {
     void complete(const Leaf&, Tensor) override { throw std::bad_alloc(); }
   };
@@ -179,22 +179,22 @@ TEST_CASE("tape: an exception in backward consumes it and frees everything") {
   {
     const Tensor x = tape.watch(vector_of({3}));
     Tensor y = square(mul(x, x));
-    SUBCASE("of an operation") {
+    SUBCASE("an operation throws") {
       y = apply_op(Fail(Fail::Where::backward), {y});
       CHECK_THROWS_AS(tape.backward(y, g), std::runtime_error);
     }
-    SUBCASE("a gradient of a wrong shape") {
+    SUBCASE("a gradient has the wrong shape") {
       y = apply_op(Fail(Fail::Where::wrong_gradient), {y});
       CHECK_THROWS_WITH_AS(tape.backward(y, g), doctest::Contains("[test fail] backward"), Error);
     }
-    SUBCASE("of the sink") { CHECK_THROWS_WITH_AS(tape.backward(y, refuses), doctest::Contains("memory"), Error); }
+    SUBCASE("the sink throws") { CHECK_THROWS_WITH_AS(tape.backward(y, refuses), doctest::Contains("memory"), Error); }
     CHECK_THROWS_WITH_AS(tape.backward(y, g), doctest::Contains("consumed"), Error);
   }
   CHECK(memory_in_use() == before);
   CHECK(Tape::recording() == nullptr);
 }
 
-TEST_CASE("tape: memory comes back") {
+TEST_CASE("tape: all memory is released") {
   Context context;
   const ContextScope scope(context);
   {
@@ -214,7 +214,7 @@ TEST_CASE("tape: memory comes back") {
   CHECK(memory_in_use() == 0);
 }
 
-TEST_CASE("tape: without a tape intermediate results are freed at once") {
+TEST_CASE("tape: without a tape intermediate results are freed immediately") {
   Context context;
   const ContextScope scope(context);
   Tensor y = Tensor::full({1 << 15}, 1, DType::f64);
@@ -224,7 +224,7 @@ TEST_CASE("tape: without a tape intermediate results are freed at once") {
   CHECK(context.memory().use().peak <= 3 * one);
 }
 
-TEST_CASE("tape: backward frees as it goes") {
+TEST_CASE("tape: backward frees saved tensors as it proceeds") {
   Context context;
   const ContextScope scope(context);
   const std::int64_t n = 1 << 15;
@@ -241,7 +241,7 @@ TEST_CASE("tape: backward frees as it goes") {
   CHECK(context.memory().use().peak <= kept + 3 * one);
 }
 
-TEST_CASE("tape: equal steps take no memory from the system after the first") {
+TEST_CASE("tape: after the first step, equal steps allocate no memory from the system") {
   Context context;
   const ContextScope scope(context);
   const Parameter p(Tensor::full({5000}, 0.5, DType::f64));

@@ -1,4 +1,4 @@
-// Tape: gradients of parts of a tensor.
+// Tests of gradients of parts of a tensor.
 #include <doctest/doctest.h>
 
 #include "engine_ops.h"
@@ -10,7 +10,7 @@ using namespace weft::engine_test;
 
 namespace {
 
-// y = the sum of all elements of all inputs. Backward gives input i a gradient of i + 1, written as `how` says.
+// y = the sum of all elements of all inputs. Backward gives input i a gradient of i + 1 and writes it as `how` says.
 enum class How { in_its_place, elsewhere, by_add };
 struct SumOfAll : Op {
   explicit SumOfAll(How h, int* places) : how(h), places_given(places) {}
@@ -48,7 +48,7 @@ struct Result {
   int places = 0;
 };
 
-// The gradient of x (1, 2, 3, 4, 5) by SumOfAll of these ranges of x; {0, 0} is x itself.
+// The gradient of x (1, 2, 3, 4, 5), if SumOfAll has these ranges of x as inputs. {0, 0} stands for x itself.
 Result gradient_of_ranges(How how, const std::vector<std::pair<std::int64_t, std::int64_t>>& ranges) {
   Result result;
   Tape tape;
@@ -63,21 +63,21 @@ Result gradient_of_ranges(How how, const std::vector<std::pair<std::int64_t, std
 
 }  // namespace
 
-TEST_CASE("tape: gradients of parts are written in their places, whatever else is added to the whole") {
+TEST_CASE("tape: gradients of parts are written in place, whatever else is added to the whole tensor") {
   const struct {
     std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
     Values dx;
     int places;
   } cases[] = {
-      {{{1, 3}}, {0, 1, 1, 0, 0}, 1},          // with zeros beside it
-      {{{0, 2}, {2, 5}}, {1, 1, 2, 2, 2}, 2},  // the whole, without zeros
+      {{{1, 3}}, {0, 1, 1, 0, 0}, 1},          // zeros around it
+      {{{0, 2}, {2, 5}}, {1, 1, 2, 2, 2}, 2},  // the parts cover the whole tensor, so no zeros are needed
       {{{2, 5}, {0, 2}}, {2, 2, 1, 1, 1}, 2},
       {{{0, 5}}, {1, 1, 1, 1, 1}, 1},
-      {{{1, 3}, {0, 0}}, {2, 3, 3, 2, 2}, 1},          // the whole after a part
-      {{{0, 0}, {1, 3}}, {1, 3, 3, 1, 1}, 0},          // a part after the whole
-      {{{1, 3}, {0, 0}, {3, 5}}, {2, 3, 3, 5, 5}, 1},  // the rest has been filled already
-      {{{1, 3}, {2, 4}}, {0, 1, 3, 2, 0}, 1},          // overlapping
-      {{{1, 3}, {1, 3}}, {0, 3, 3, 0, 0}, 1},          // two slices of one part
+      {{{1, 3}, {0, 0}}, {2, 3, 3, 2, 2}, 1},          // the whole tensor after a part
+      {{{0, 0}, {1, 3}}, {1, 3, 3, 1, 1}, 0},          // a part after the whole tensor
+      {{{1, 3}, {0, 0}, {3, 5}}, {2, 3, 3, 5, 5}, 1},  // the rest is already filled
+      {{{1, 3}, {2, 4}}, {0, 1, 3, 2, 0}, 1},          // overlapping parts
+      {{{1, 3}, {1, 3}}, {0, 3, 3, 0, 0}, 1},          // two slices of the same part
   };
   for (How how : {How::in_its_place, How::elsewhere, How::by_add})
     for (const auto& c : cases) {
@@ -89,7 +89,7 @@ TEST_CASE("tape: gradients of parts are written in their places, whatever else i
     }
 }
 
-TEST_CASE("tape: one part given twice") {
+TEST_CASE("tape: the same part is used twice") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2, 3})), part = apply_op(Slice(1, 3), {x});
   Gradients gradients;
@@ -106,19 +106,19 @@ TEST_CASE("gradient: blank parts stand for zeros until something is added") {
   REQUIRE(claimed.defined());
   raw::fill(claimed, 5);
   CHECK(g.has_blank_parts());
-  SUBCASE("a part that is no longer blank, or only partly, is not given again") {
+  SUBCASE("a part that is not or only partly blank is not handed out again") {
     CHECK_FALSE(g.claim_part(first, {4}, DType::f64).defined());
     CHECK_FALSE(g.claim_part(middle, {4}, DType::f64).defined());
     Tensor last = g.claim_part(rest, {4}, DType::f64);
     REQUIRE(last.defined());
     CHECK_FALSE(g.has_blank_parts());
   }
-  SUBCASE("the sum") {
+  SUBCASE("the sum is read") {
     g.add_part(first, {4}, vector_of({1, 2}));
     CHECK_FALSE(g.has_blank_parts());
     CHECK(values_of(g.sum()) == Values{6, 7, 0, 0});
   }
-  SUBCASE("taken") {
+  SUBCASE("the gradient is taken") {
     g.add_part(rest, {4}, vector_of({3, 4}));
     const Tensor sum = g.take();
     CHECK(values_of(sum) == Values{5, 5, 3, 4});
@@ -126,7 +126,7 @@ TEST_CASE("gradient: blank parts stand for zeros until something is added") {
   }
 }
 
-TEST_CASE("gradient: a sum that another holder has is not written") {
+TEST_CASE("gradient: a sum that another holder uses, too, is not overwritten") {
   Gradient g;
   const Tensor mine = vector_of({1, 2});
   g.add(mine);
@@ -139,7 +139,7 @@ TEST_CASE("gradient: a sum that another holder has is not written") {
   CHECK(values_of(g.take()) == Values{12, 3});
 }
 
-TEST_CASE("gradient: a sum whose elements are one in memory is not written in place") {
+TEST_CASE("gradient: a sum whose elements share memory is not written in place") {
   for (const bool first : {true, false}) {
     Gradient g;
     for (const bool repeated : {first, !first})
@@ -161,7 +161,7 @@ TEST_CASE("gradient: borrowed elements are copied before anything is added to th
   CHECK(elements[0] == 1);
 }
 
-TEST_CASE("tape: a part's place gets only a contribution of its shape and dtype") {
+TEST_CASE("tape: only a contribution of the right shape and dtype is written into a part's place") {
   struct Wrong : SumOfAll {
     using SumOfAll::SumOfAll;
     void backward(Backward& b) const override {

@@ -1,4 +1,4 @@
-// Tensor, Parameter, ParameterSet: shapes that overflow, views, versions, flat buffers.
+// Tests of Tensor, Parameter and ParameterSet: shapes that overflow, views, versions, flat buffers.
 #include "weft/tensor.h"
 
 #include <doctest/doctest.h>
@@ -70,7 +70,7 @@ TEST_CASE("tensor: copies and moved-from tensors have their own axes") {
   CHECK(Tensor().strides().empty());
 }
 
-TEST_CASE("tensor: elements are only read and written as their type") {
+TEST_CASE("tensor: elements can only be read and written as their own type") {
   Tensor x = vector_of({1, 2});
   CHECK_THROWS_AS(x.data<float>(), Error);
   CHECK_THROWS_AS(x.mutable_data<std::int64_t>(), Error);
@@ -84,7 +84,7 @@ TEST_CASE("tensor: elements are only read and written as their type") {
   CHECK_THROWS_AS(x.size(-2), Error);
 }
 
-TEST_CASE("tensor: every mutable access raises the version, which no two storages share") {
+TEST_CASE("tensor: every mutable access increases the version, and no two storages share a version") {
   Tensor x = vector_of({1, 2}), y = vector_of({1, 2});
   CHECK(x.version() != y.version());
   const std::uint64_t first = x.version();
@@ -97,7 +97,7 @@ TEST_CASE("tensor: every mutable access raises the version, which no two storage
   CHECK(x.version() != y.version());
 }
 
-TEST_CASE("tensor: borrowed elements are never written and their owner is kept") {
+TEST_CASE("tensor: borrowed elements are never written, and their owner is kept alive") {
   auto owner = std::make_shared<std::vector<float>>(3, 2.0f);
   const std::weak_ptr<std::vector<float>> watch = owner;
   const float* data = owner->data();
@@ -129,7 +129,7 @@ TEST_CASE("parameter set: values and gradients lie in flat buffers, aligned to 6
   CHECK(frozen.value().storage() != set.values().storage());
   CHECK(values_of(a.value()) == Values{1, 2, 3});
   CHECK(values_of(transposed.value()) == Values{1, 4, 2, 5, 3, 6});
-  // Padding is zero, and a write to the flat buffer is a write to the parameters.
+  // Padding is zero. A write to the flat buffer changes the parameters.
   double total = 0;
   for (double v : values_of(set.values())) total += v;
   CHECK(total == 6 + 60 + 21);
@@ -140,7 +140,7 @@ TEST_CASE("parameter set: values and gradients lie in flat buffers, aligned to 6
   CHECK(set.values().data<double>()[1] == 8);
 }
 
-TEST_CASE("parameter set: the memory that parameters had goes back to the system") {
+TEST_CASE("parameter set: the memory that parameters had before returns to the system") {
   Context context;
   const ContextScope scope(context);
   const Parameter a(Tensor::full({100000}, 1)), b(Tensor::full({50000}, 2));
@@ -148,7 +148,7 @@ TEST_CASE("parameter set: the memory that parameters had goes back to the system
   CHECK(context.memory().use().cached == 0);
 }
 
-TEST_CASE("parameter set: it is the sink that adds up gradients") {
+TEST_CASE("parameter set: it is the sink that sums gradients") {
   const Parameter a(vector_of({1, 2})), b(vector_of({3, 4})), stranger(vector_of({5, 6}));
   ParameterSet set({{"a", a}, {"b", b}});
   for (int micro_batch = 0; micro_batch < 2; ++micro_batch) {
@@ -166,7 +166,7 @@ TEST_CASE("parameter set: it is the sink that adds up gradients") {
   for (double v : values_of(set.gradients())) CHECK(v == 0);
 }
 
-TEST_CASE("parameter set: a parameter that another set took over is an error") {
+TEST_CASE("parameter set: using a parameter that another set took over is an error") {
   const Parameter p(vector_of({1, 2}));
   ParameterSet first({{"p", p}}), second({{"p", p}});
   const auto step = [&](ParameterSet& set) {
@@ -178,7 +178,7 @@ TEST_CASE("parameter set: a parameter that another set took over is an error") {
   CHECK_THROWS_WITH_AS(step(first), doctest::Contains("p was moved to another set"), Error);
 }
 
-TEST_CASE("parameter: a lent one refuses to be written with its lender's message") {
+TEST_CASE("parameter: a write to a lent parameter fails with its lender's message") {
   const Parameter p(vector_of({1, 2})), q(vector_of({1, 2}));
   lend(p, vector_of({3, 4}), "is a loan");
   lend_quantized(q, vector_of({5, 6}), {}, "is another");
@@ -190,7 +190,7 @@ TEST_CASE("parameter: a lent one refuses to be written with its lender's message
   CHECK_THROWS_WITH_AS(ParameterSet({{"q", q}}), "[parameter set] q is another", Error);
 }
 
-TEST_CASE("undefined tensors are refused where a scalar would do") {
+TEST_CASE("undefined tensors are errors where a scalar would be valid") {
   Tensor scalar = Tensor::scalar(1);
   CHECK_THROWS_AS(Parameter(scalar).assign(Tensor()), Error);
   CHECK_THROWS_AS(raw::accumulate(scalar, Tensor()), Error);
@@ -236,7 +236,7 @@ TEST_CASE("raw: copies with any order of axes") {
   }
 }
 
-TEST_CASE("parameter set: states are flat, zero at first and kept") {
+TEST_CASE("parameter set: states are flat, initially zero, and kept") {
   ParameterSet set({{"a", Parameter(vector_of({1, 2}))}});
   CHECK(set.states() == 0);
   CHECK(set.state(1).shape() == set.values().shape());
@@ -246,7 +246,7 @@ TEST_CASE("parameter set: states are flat, zero at first and kept") {
   CHECK(set.state(0).data<double>()[0] == 0);
 }
 
-TEST_CASE("parameter set: arguments that don't fit") {
+TEST_CASE("parameter set: invalid arguments are errors") {
   const Parameter a(vector_of({1, 2})), single(Tensor::zeros({2})), frozen(vector_of({1}), false);
   CHECK_THROWS_AS(ParameterSet({}), Error);
   CHECK_THROWS_AS(ParameterSet({{"frozen", frozen}}), Error);
@@ -254,7 +254,7 @@ TEST_CASE("parameter set: arguments that don't fit") {
   CHECK(values_of(a.value()) == Values{1, 2});
 }
 
-TEST_CASE("parameter: arguments that don't fit") {
+TEST_CASE("parameter: invalid arguments are errors") {
   Parameter p(vector_of({1, 2}));
   CHECK_THROWS_AS(Parameter{Tensor()}, Error);
   CHECK_THROWS_AS(Parameter(Tensor::zeros({2}, DType::i64)), Error);

@@ -1,4 +1,4 @@
-// Where loops get their threads: regions, teams, the pool, executors, default numbers, forked children.
+// Tests of the threads that run loops: regions, teams, the pool, executors, default numbers, forked children.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ std::set<std::thread::id> threads_of_loop(Context& context, std::int64_t tasks) 
   return seen;
 }
 
-// Starts a new thread for each call; the first index runs last.
+// Starts a new thread for each call. The first index runs last.
 class NewThreads : public Executor {
  public:
   void run(int count, FunctionRef<void(int)> task) override {
@@ -75,7 +75,7 @@ class DefaultThreads {
 
 }  // namespace
 
-TEST_CASE("region: its loops are right, whatever their number of tasks and threads" * doctest::test_suite("threads")) {
+TEST_CASE("region: its loops are correct for any number of tasks and threads" * doctest::test_suite("threads")) {
   Context context;
   for (int threads : {1, 2, 3, 8}) {
     context.set_threads(threads);
@@ -85,13 +85,13 @@ TEST_CASE("region: its loops are right, whatever their number of tasks and threa
         for (std::int64_t grain : {1, 3}) CHECK(loop_is_right(context, n, grain));
       context.set_threads(2);
       CHECK(loop_is_right(context, 100, 1));
-      context.set_threads(9);  // more than the region has
+      context.set_threads(9);  // more than the region's threads
       CHECK(loop_is_right(context, 100, 1));
     });
   }
 }
 
-TEST_CASE("region: another context's loops in it keep to their own settings" * doctest::test_suite("threads")) {
+TEST_CASE("region: loops of another context inside a region use their own settings" * doctest::test_suite("threads")) {
   Context context, other;
   context.set_threads(4);
   other.set_threads(2);
@@ -104,7 +104,7 @@ TEST_CASE("region: another context's loops in it keep to their own settings" * d
   });
 }
 
-TEST_CASE("region: one inside another is part of it; one inside a task has only that thread" *
+TEST_CASE("region: a nested region is part of the outer one, but inside a task it has only that thread" *
           doctest::test_suite("threads")) {
   Context context;
   context.set_threads(3);
@@ -157,7 +157,7 @@ TEST_CASE("region: exceptions of its body and of its loops reach the caller, and
   CHECK(loop_is_right(context, 300, 1));
 }
 
-TEST_CASE("team: each loop that fails gives its own exception" * doctest::test_suite("threads")) {
+TEST_CASE("team: each loop that fails throws its own exception" * doctest::test_suite("threads")) {
   Context context;
   Team team(2);
   for (const char* what : {"first", "second", "third"})
@@ -167,8 +167,8 @@ TEST_CASE("team: each loop that fails gives its own exception" * doctest::test_s
   CHECK(done == 5);
 }
 
-// An exception that is kept twice at once, or is replaced while it is thrown, is freed too early or never.
-TEST_CASE("team: of exceptions that all members throw at once one is kept, and none stays" *
+// If a team kept two exceptions, or replaced one while it is thrown, it would free an exception too early or never.
+TEST_CASE("team: if all members throw at the same time, one exception is kept and all are freed" *
           doctest::test_suite("threads")) {
   struct Counted {
     explicit Counted(std::atomic<int>& all) : alive(&all) { ++*alive; }
@@ -202,7 +202,7 @@ TEST_CASE("team: of exceptions that all members throw at once one is kept, and n
   CHECK(alive == 0);
 }
 
-TEST_CASE("region: concurrent ones on threads of their own" * doctest::test_suite("threads")) {
+TEST_CASE("region: concurrent regions on separate threads" * doctest::test_suite("threads")) {
   std::vector<std::thread> hosts;
   std::atomic<int> wrong{0};
   for (int host = 0; host < 3; ++host)
@@ -220,8 +220,8 @@ TEST_CASE("region: concurrent ones on threads of their own" * doctest::test_suit
   CHECK(wrong == 0);
 }
 
-// No member serves the team: the leader does everything, and waits for no member.
-TEST_CASE("team: a loop is done when its tasks are, without members that never come" * doctest::test_suite("threads")) {
+// No member serves the team, so the leader runs all tasks and must not wait for members.
+TEST_CASE("team: a loop ends when its tasks are done, even if members never arrive" * doctest::test_suite("threads")) {
   Context context;
   Team team(4);
   std::vector<int> done(1000);
@@ -230,7 +230,7 @@ TEST_CASE("team: a loop is done when its tasks are, without members that never c
   CHECK(std::accumulate(done.begin(), done.end(), 0) == 1000);
 }
 
-TEST_CASE("team: a member that comes late finds nothing of a loop that is over, and takes part in the next" *
+TEST_CASE("team: a late member does not see a finished loop, and takes part in the next one" *
           doctest::test_suite("threads")) {
   Context context;
   Team team(2);
@@ -242,7 +242,7 @@ TEST_CASE("team: a member that comes late finds nothing of a loop that is over, 
   team.run(context, 2, 2, [&](std::int64_t, int thread) {
     ++second;
     if (thread == 1) came = true;
-    while (!came) std::this_thread::yield();  // the leader's task ends once the member is there
+    while (!came) std::this_thread::yield();  // the leader's task ends when the member has arrived
   });
   team.dismiss();
   late.join();
@@ -250,11 +250,11 @@ TEST_CASE("team: a member that comes late finds nothing of a loop that is over, 
   CHECK(second == 2);
 }
 
-TEST_CASE("team: the leader waits for a task that another member is in" * doctest::test_suite("threads")) {
+TEST_CASE("team: the leader waits for a task that another member still runs" * doctest::test_suite("threads")) {
   Context context;
   Team team(2);
   std::thread member([&] { team.serve(1); });
-  for (int length : {0, 1, 20}) {  // in ms: within and beyond the time that the leader spins
+  for (int length : {0, 1, 20}) {  // in ms: shorter and longer than the leader spins
     std::atomic<bool> taken{false};
     std::atomic<int> done{0};
     team.run(context, 2, 2, [&](std::int64_t, int thread) {
@@ -273,7 +273,7 @@ TEST_CASE("team: the leader waits for a task that another member is in" * doctes
   member.join();
 }
 
-TEST_CASE("team: members beyond a loop's number of threads stay out of it" * doctest::test_suite("threads")) {
+TEST_CASE("team: members beyond a loop's number of threads do not take part in it" * doctest::test_suite("threads")) {
   Context context;
   Team team(4);
   std::vector<std::thread> members;
@@ -292,7 +292,7 @@ TEST_CASE("team: members beyond a loop's number of threads stay out of it" * doc
   CHECK(tasks == 20000 * 20);
 }
 
-TEST_CASE("team: more tasks than it can count are handed out several at a time" * doctest::test_suite("threads")) {
+TEST_CASE("team: more tasks than it can count are distributed several at a time" * doctest::test_suite("threads")) {
   Context context;
   for (std::int64_t tasks : {1, 6, 7, 8, 13, 14, 15, 100}) {
     Team small(2, 7);
@@ -310,7 +310,8 @@ TEST_CASE("team: more tasks than it can count are handed out several at a time" 
   CHECK(count == 1000);
 }
 
-TEST_CASE("pool: teams are lent, grow, and are several where several lead at once" * doctest::test_suite("threads")) {
+TEST_CASE("pool: it lends teams, lets them grow, and has several if several threads lead at the same time" *
+          doctest::test_suite("threads")) {
   Context context;
   for (int threads : {2, 4, 3}) {
     int sum = 0;
@@ -326,19 +327,19 @@ TEST_CASE("pool: teams are lent, grow, and are several where several lead at onc
   CHECK_THROWS_AS(detail::with_pooled_team(2, [](Team&) { throw Error("lead"); }), Error);
 }
 
-TEST_CASE("pool: a team has as many threads as are asked for, when one less were before, too" *
+TEST_CASE("pool: a team has at least the requested number of threads, even if the pool had one less before" *
           doctest::test_suite("threads")) {
   for (int threads = 2; threads < 8; ++threads)
     detail::with_pooled_team(threads, [&](Team& team) { CHECK(team.threads() >= threads); });
 }
 
-TEST_CASE("executor: loops are done by the host's threads" * doctest::test_suite("threads")) {
+TEST_CASE("executor: the host's threads run the loops" * doctest::test_suite("threads")) {
   Context context;
   context.set_threads(3);
   const auto executor = std::make_shared<NewThreads>();
   context.set_executor(executor);
   for (std::int64_t n : {0, 1, 2, 3, 100}) CHECK(loop_is_right(context, n, 1));
-  CHECK(executor->runs == 3);  // none for a loop with one task
+  CHECK(executor->runs == 3);  // a loop with one task does not use the executor
   CHECK(executor->most == 3);
   context.parallel_region([&] { CHECK(loop_is_right(context, 100, 1)); });
   CHECK(executor->runs == 4);
@@ -356,7 +357,7 @@ TEST_CASE("executor: loops are done by the host's threads" * doctest::test_suite
   CHECK(executor->runs == before);
 }
 
-TEST_CASE("default threads: they apply to every context without its own setting") {
+TEST_CASE("default threads: they apply to every context that has no setting of its own") {
   const DefaultThreads restored;
   Context early, told;
   told.set_threads(3);
@@ -373,8 +374,8 @@ TEST_CASE("default threads: they apply to every context without its own setting"
 }
 
 #ifndef __SANITIZE_THREAD__
-// Even if OpenMP made the parent's threads, which its runtimes lose.
-TEST_CASE("fork: a child has threads of its own") {
+// This holds even if OpenMP created the parent's threads, which its runtimes lose in the child.
+TEST_CASE("fork: a child has its own threads") {
   Context context;
   context.set_threads(3);
   CHECK(loop_is_right(context, 100, 1));

@@ -1,5 +1,5 @@
-// Full disks and folders that can't be written: an Error that names the file, earlier files intact, and no temporary
-// file left. cli/faults.cpp tests the command.
+// Full disks and folders that can't be written. weft throws an Error that names the file, leaves earlier files intact,
+// and leaves no temporary file. cli/faults.cpp tests the command.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -21,7 +21,7 @@
 namespace weft::test {
 namespace {
 
-// Something that is written into a folder, and written again by the second call with other contents.
+// Writes something into a folder. The second call writes it again with different contents.
 struct Written {
   std::string name;
   std::function<void(const std::string& folder, bool again)> write;
@@ -75,8 +75,8 @@ std::vector<Written> all_written() {
   return all;
 }
 
-// The contents of every file in the folder and its subfolders. Metrics are left out, because a resumed run cuts them to
-// the part that is intact.
+// The contents of every file in the folder and its subfolders, without metrics, because a resumed run cuts them to the
+// intact part.
 std::map<std::string, std::string> contents(const TemporaryFolder& folder, const std::string& path) {
   std::map<std::string, std::string> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / path)) {
@@ -103,8 +103,8 @@ std::string differs(const std::map<std::string, std::string>& a, const std::map<
 
 }  // namespace
 
-// Limits the size of files to every value from nothing to one byte less than the largest file needs.
-TEST_CASE("faults: files that may not grow: an Error names the file, and earlier files are intact") {
+// Limits file sizes to several values from 0 to one byte less than the largest file needs.
+TEST_CASE("faults: file sizes are limited: an Error names the file, and earlier files are intact") {
   Context context;
   context.set_threads(1);
   const ContextScope scope(context);
@@ -130,7 +130,7 @@ TEST_CASE("faults: files that may not grow: an Error names the file, and earlier
       if (!is_run) CHECK(differs(contents(folder, "out"), before) == "");
       if (!is_run) continue;
       CHECK(load_checkpoint(folder / "out/run").info.step >=
-            2);  // the file is that of the step or of the step before, complete
+            2);  // the complete file of this step or of the step before
       CHECK(load_checkpoint(folder / "out/run/last").info.step >= 2);
     }
     written.write(folder / "out", true);
@@ -140,7 +140,7 @@ TEST_CASE("faults: files that may not grow: an Error names the file, and earlier
   }
 }
 
-// No file is too large by itself here.
+// Each file alone would fit on the disk here.
 TEST_CASE("faults: a full disk: an Error names the file, and earlier files are intact") {
   for (const Written& written : all_written()) {
     CAPTURE(written.name);
@@ -207,7 +207,7 @@ TEST_CASE("faults: a folder that can't be written: an Error names it, and earlie
   }
 }
 
-TEST_CASE("faults: ids of a large text on a disk that is full: an Error names their file, and none is there") {
+TEST_CASE("faults: a full disk for the ids of a large text: an Error names their file, and no file is left") {
   const TemporaryFolder folder;
   const auto tokenizer = characters(small_text());
   folder.write("text", small_text());
@@ -234,12 +234,11 @@ TEST_CASE("faults: ids of a large text on a disk that is full: an Error names th
   std::filesystem::permissions(folder / "out", std::filesystem::perms(0755));
   const EncodedText written = encode();
   CHECK(written.size() > 0);
-  WEFT_CHECK_IN_CHILD(
-      [&](Findings& findings) {  // without a cache file, and with a folder for temporary files that isn't one
-        ::setenv("TMPDIR", (folder / "text").c_str(), 1);
-        const std::string error = error_of([&] { (void)EncodedText::of_file(folder / "text", *tokenizer, "", 0); });
-        findings.expect(contains(error, folder / "text"), error);
-      });
+  WEFT_CHECK_IN_CHILD([&](Findings& findings) {  // no cache file, and TMPDIR is not a folder
+    ::setenv("TMPDIR", (folder / "text").c_str(), 1);
+    const std::string error = error_of([&] { (void)EncodedText::of_file(folder / "text", *tokenizer, "", 0); });
+    findings.expect(contains(error, folder / "text"), error);
+  });
 }
 
 }  // namespace weft::test

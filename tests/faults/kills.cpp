@@ -1,4 +1,5 @@
-// A program that saves repeatedly and is killed at any moment: its checkpoint is the old one or the new one, complete.
+// Kills a program at random moments while it saves repeatedly. Its checkpoint must be the complete old one or the
+// complete new one.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -35,8 +36,8 @@ bool same_parameters(const Model& one, const Model& other) {
   return true;
 }
 
-// Two models of one config, and one of another architecture, whose config.json must never be seen beside the others'
-// parameters.
+// Two models with the same config, and one of another architecture. Its config.json must never appear next to the
+// parameters of the others.
 std::vector<std::unique_ptr<Model>> three_models(std::int64_t vocabulary) {
   std::vector<std::unique_ptr<Model>> models;
   for (const char* arch : {"gmlp", "gmlp", "tnn"})
@@ -45,12 +46,13 @@ std::vector<std::unique_ptr<Model>> three_models(std::int64_t vocabulary) {
   return models;
 }
 
-// The save that the child is in, in memory shared with its parent: begun == done + 1 during a save.
+// The number of the save that the child is performing, in memory shared with its parent. During a save begun == done +
+// 1.
 struct Saves {
   std::atomic<std::int64_t> begun{0}, done{0};
 };
 
-// Child processes that make one save after the other until they are killed.
+// Runs child processes that save repeatedly until they are killed.
 class Killer {
  public:
   explicit Killer(std::function<void(std::int64_t)> save) : save_(std::move(save)) {
@@ -65,7 +67,8 @@ class Killer {
   Killer(const Killer&) = delete;
   Killer& operator=(const Killer&) = delete;
 
-  // The last complete number when the child was killed, and the last one begun.
+  // Returns the numbers of the last save that was complete when the child was killed, and of the last save that had
+  // begun.
   std::pair<std::int64_t, std::int64_t> kill_after(std::int64_t last) {
     auto* const saves = new (shared_) Saves;
     const pid_t child = ::fork();
@@ -77,7 +80,7 @@ class Killer {
         saves->done = number;
       }
     }
-    // Every second child completes a save first, however busy the machine is.
+    // Every second child completes a save first, even if the machine is busy.
     const bool completes = ++kills_ % 2 == 0;
     while (saves->begun == 0 || (completes && saves->done == 0)) ::usleep(50);
     ::usleep(static_cast<useconds_t>(std::uniform_real_distribution<double>(0, two_saves_)(random_)));
@@ -98,7 +101,7 @@ class Killer {
 
 }  // namespace
 
-TEST_CASE("faults: killed 200 times while it saves, a checkpoint is the one before or the new one, whole") {
+TEST_CASE("faults: killed 200 times while saving, the checkpoint is the complete old one or the complete new one") {
   const InMemory temporary;
   const TemporaryFolder folder;
   const std::string path = folder / "saved";
@@ -137,9 +140,9 @@ TEST_CASE("faults: killed 200 times while it saves, a checkpoint is the one befo
   CHECK(temporary_files(path) == 0);
 }
 
-// Two configs that shapes don't distinguish. Where folders can't be exchanged, a folder with one of several files
-// replaced may be refused for a moment, but a model is never read with another one's config.
-TEST_CASE("faults: killed while other programs' checkpoints are saved, each is the one before or the new one, whole") {
+// Shapes can't distinguish the two configs. If the system can't exchange folders, a folder in which only one of several
+// files is replaced may be refused for a moment. But a model is never read with another model's config.
+TEST_CASE("faults: killed while saving for other programs, each checkpoint is the complete old or new one") {
   const InMemory temporary;
   Context context;
   context.set_threads(1);
@@ -154,7 +157,7 @@ TEST_CASE("faults: killed while other programs' checkpoints are saved, each is t
       return models[static_cast<std::size_t>(number % 3)];
     };
     const auto save = [&](std::int64_t number) { form.save(folder / "saved", of_save(number)); };
-    std::vector<Checkpoint> wholes;  // as the format reads them
+    std::vector<Checkpoint> wholes;  // the models as the format reads them
     for (const Checkpoint& model : models) {
       form.save(folder / "whole", model);
       wholes.push_back(form.load(folder / "whole"));

@@ -1,4 +1,4 @@
-// Little memory: a limit on the process's address space, and files that claim more than there is.
+// Little memory: a limit on the process's address space, and files that claim more memory than there is.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 #include "weft/os.h"
 #include "weft/safetensors.h"
 
-// Sanitizers use terabytes of addresses, and keep freed memory.
+// Sanitizers use terabytes of address space and don't release freed memory.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace weft::test {
@@ -49,7 +49,8 @@ Tensor tokens(std::int64_t n) {
   return Tensor::from(ids, {1, n});
 }
 
-// Loads for each purpose, runs, generates and trains a step. Returns the results.
+// Loads a model for inference and runs it, also token by token. Then loads it for training and computes its gradients.
+// Returns all results.
 std::vector<Tensor> use(const std::string& path, bool copy) {
   std::vector<Tensor> all;
   LoadOptions options = Purpose::inference;
@@ -76,7 +77,7 @@ std::string difference(const std::vector<Tensor>& a, const std::vector<Tensor>& 
 
 }  // namespace
 
-TEST_CASE("faults: little memory: loading and running end in an Error, and then give the same bits as before") {
+TEST_CASE("faults: little memory: loading and running end in an Error, and later give the same bits as before") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const Task task = usual_task(arch);
@@ -116,7 +117,7 @@ TEST_CASE("faults: little memory: loading and running end in an Error, and then 
   }
 }
 
-TEST_CASE("faults: little memory: other programs' checkpoints are read and written, or there is an Error") {
+TEST_CASE("faults: little memory: other programs' checkpoints are read and written, or give an Error") {
   for (const FormCase& form : form_cases) {
     CAPTURE(form.form);
     const TemporaryFolder folder;
@@ -174,12 +175,12 @@ std::string twice(const std::string& object, const std::string& key) {
   return object.substr(0, object.rfind('}')) + ",\"" + key + "\":1,\"" + key + "\":1}";
 }
 
-// A forged file of a folder, and the expected message of the Error.
+// A forged file of a folder, and the expected error message.
 struct Forgery {
   std::string what, file, text, says;
 };
 
-// Damage that any JSON file can have; `whole` is an intact one.
+// Damage that any JSON file can have. `whole` is the intact text.
 std::vector<Forgery> forgeries_of(const std::string& file, const std::string& whole) {
   const std::string inside = whole.substr(0, whole.rfind('}'));
   return {{"10,000 deep", file, deep(10000), "levels of nesting"},
@@ -192,7 +193,7 @@ std::vector<Forgery> forgeries_of(const std::string& file, const std::string& wh
           {"a list", file, "[]", ""}};
 }
 
-// Reads each forgery in a child with little memory: expects an Error that names a file of the folder.
+// Reads each forgery in a child process with little memory. Expects an Error that names a file of the folder.
 void check_refused(const std::vector<Forgery>& forgeries, const std::string& folder,
                    const std::function<void()>& load) {
   WEFT_CHECK_IN_CHILD([&](Findings& findings) {
@@ -224,7 +225,7 @@ std::string entry(const std::string& shape, std::int64_t begin, std::int64_t end
 
 }  // namespace
 
-TEST_CASE("faults: safetensors files that declare more than they have, in little memory") {
+TEST_CASE("faults: little memory: safetensors files that declare more data than they have") {
   const TemporaryFolder folder;
   const std::string data(8, 'a'), terabytes = std::to_string(std::int64_t{1} << 42);
   folder.write("a", file_of("{\"x\":" + entry("[2]", 0, 8) + "}", data));
@@ -249,7 +250,7 @@ TEST_CASE("faults: safetensors files that declare more than they have, in little
   check_refused(all, folder / "", [&] { (void)SafetensorsFile(folder / "a", Load::copy); });
 }
 
-TEST_CASE("faults: forged configs, labels and tokenizers of a checkpoint, in little memory") {
+TEST_CASE("faults: little memory: forged configs, labels and tokenizers of a checkpoint") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("fnet", Task::classifier);
   CheckpointInfo info;
@@ -308,7 +309,7 @@ TEST_CASE("faults: forged configs, labels and tokenizers of a checkpoint, in lit
   check_refused(all, folder / "", load);
 }
 
-TEST_CASE("faults: forged files of another program's folder, in little memory") {
+TEST_CASE("faults: little memory: forged files of another program's folder") {
   const TemporaryFolder folder;
   Checkpoint made;
   made.model = make_model({"fnet", Task::classifier, 40, 3, R"({"d_model":8})"}, Init{Random(3)});
@@ -342,7 +343,7 @@ TEST_CASE("faults: forged files of another program's folder, in little memory") 
   }
 }
 
-TEST_CASE("faults: forged arguments of a TNN's state dict, in little memory") {
+TEST_CASE("faults: little memory: forged arguments of a TNN's state dict") {
   for (const FormCase& form : form_cases) {
     if (form.arch != "tnn") continue;
     CAPTURE(form.form);
@@ -362,8 +363,8 @@ TEST_CASE("faults: forged arguments of a TNN's state dict, in little memory") {
   }
 }
 
-// A single file, as weft tokenizer train writes it.
-TEST_CASE("faults: forged tokenizers and configs by themselves, in little memory") {
+// A single file, as `weft tokenizer train` writes it.
+TEST_CASE("faults: little memory: forged texts of single tokenizers and configs") {
   for (const char* kind : {"characters", "words", "bytes"}) {
     CAPTURE(kind);
     const std::string whole = learn_tokenizer(kind, small_text())->to_json();

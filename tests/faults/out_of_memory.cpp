@@ -1,5 +1,5 @@
-// Memory runs out: each allocation of an operation, a training step, a save and a load fails in turn. The caller gets a
-// weft::Error, never std::bad_alloc, and earlier state is intact.
+// Memory runs out: each allocation of an operation, a training step, a save and a load fails in turn. The caller
+// receives a weft::Error, never std::bad_alloc, and earlier state is intact.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TrainOptions options_of(const std::string& optimizer) {
 
 }  // namespace
 
-TEST_CASE("out of memory: without memory for its text, the Error has a fixed text") {
+TEST_CASE("out of memory: if there is no memory for its text, the Error has a fixed text") {
   for (const bool any : {true, false}) {
     std::string what;
     try {
@@ -63,8 +63,8 @@ TEST_CASE("out of memory: without memory for its text, the Error has a fixed tex
   }
 }
 
-// The operands are made in advance, because copies of handles and lists of sizes are the caller's allocations.
-TEST_CASE("out of memory in an operation: an Error, at each of its allocations") {
+// The operands are created in advance, because copies of handles and lists of sizes are allocations of the caller.
+TEST_CASE("out of memory in an operation: an Error at each of its allocations") {
   const Tensor x = random_tensor({{4, 6}}, 1), y = random_tensor({{6}}, 2), square_matrix = random_tensor({{6, 6}}, 3);
   const Tensor cube = random_tensor({{1, 4, 6}}, 4), complex_x = raw::convert(x, DType::c128);
   const Tensor targets = random_tensor(indices({4}, 6), 5), lags = random_tensor({{1, 4, 6}}, 6);
@@ -123,7 +123,7 @@ TEST_CASE("out of memory in an operation: an Error, at each of its allocations")
   for (const auto& each : calls) {
     CAPTURE(each.first);
     const auto run = [&] { (void)each.second(); };
-    run();  // makes the plans
+    run();  // creates the plans
     const std::int64_t count = allocations_of(run);
     for (std::int64_t k = 1; k <= count; ++k) (void)runs_out(run, k);
   }
@@ -151,7 +151,7 @@ TEST_CASE("out of memory in backward: an Error") {
   }
 }
 
-TEST_CASE("out of memory in a training step: parameters and optimizer are as before, and the step can be tried again") {
+TEST_CASE("out of memory in a training step: parameters and optimizer are unchanged, and a retry works") {
   for (const std::string optimizer : {"adamw", "adam", "sgd"}) {
     CAPTURE(optimizer);
     const SmallTask small = small_task("gmlp", Task::causal_lm), reference = small_task("gmlp", Task::causal_lm);
@@ -163,7 +163,7 @@ TEST_CASE("out of memory in a training step: parameters and optimizer are as bef
     CHECK(count > 500);
     std::int64_t failed = 0;
     for (const std::int64_t k : chosen(count, 100)) {
-      // it needed no memory, for example because of reused blocks
+      // the step needed no memory, for example because it reused blocks
       if (!runs_out([&] { (void)trainer.step(); }, k)) break;
       ++failed;
       CHECK(trainer.steps_done() == 0);
@@ -176,9 +176,9 @@ TEST_CASE("out of memory in a training step: parameters and optimizer are as bef
   }
 }
 
-// Only allocations too large to be served from memory that the process has already: JSON trees need small ones to free
-// their memory.
-TEST_CASE("out of memory while saving and loading: an Error, and the folder and the trainer are whole") {
+// Fails only allocations that are too large to be served from memory that the process already has, because JSON trees
+// need small allocations to free their memory.
+TEST_CASE("out of memory while saving and loading: an Error, and the folder and the trainer are intact") {
   constexpr std::size_t smallest = 1024;
   const TemporaryFolder folder;
   const SmallTask small = small_task("fnet", Task::masked_lm);
@@ -216,7 +216,7 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
   CHECK(same(parameters, first));
 }
 
-TEST_CASE("out of memory while saving and loading for other programs: an Error, and the folder is whole") {
+TEST_CASE("out of memory while saving and loading for other programs: an Error, and the folder is intact") {
   constexpr std::size_t smallest = 1024;
   for (const FormCase& form : form_cases) {
     CAPTURE(form.form);
@@ -248,7 +248,7 @@ TEST_CASE("out of memory while saving and loading for other programs: an Error, 
   }
 }
 
-TEST_CASE("out of memory in a token stream: an Error, and the texts are as they were") {
+TEST_CASE("out of memory in a token stream: an Error, and the texts are unchanged") {
   constexpr struct {
     const char *arch, *config;
   } streams[] = {{"gmlp", R"({"d_model":6,"layers":2,"seq_len":6})"},
@@ -260,7 +260,8 @@ TEST_CASE("out of memory in a token stream: an Error, and the texts are as they 
     CAPTURE(options_of_model);
     const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, {Random(5), DType::f32});
     const auto want = model->stream()->select({0, 0}), stream = model->stream()->select({0, 0});
-    // Steps, a full window, several tokens at once: each is tried with too little memory until there is enough.
+    // Single steps, a full window, and several tokens in one call. Each is tried with too little memory until there is
+    // enough.
     for (const std::int64_t n : {3, 1, 1, 1, 1, 2, 1, 70, 1}) {
       CAPTURE(n);
       const Tensor tokens = random_tensor(indices({2, n}, 7), static_cast<std::uint64_t>(n));
@@ -279,8 +280,8 @@ TEST_CASE("out of memory in a token stream: an Error, and the texts are as they 
   }
 }
 
-// A step appends to the windows of its texts one by one, and later passes read them.
-TEST_CASE("out of memory in a step of gMLP's token stream: none of its tokens stays in a window") {
+// A step appends to the windows of its texts one by one, and later passes read these windows.
+TEST_CASE("out of memory in a step of gMLP's token stream: none of its tokens remains in a window") {
   const auto model =
       make_model({"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6,"layers":1,"seq_len":6})"}, {Random(5), DType::f32});
   const auto want = model->stream()->select({0, 0}), stream = model->stream()->select({0, 0});
@@ -307,7 +308,7 @@ TEST_CASE("out of memory while evaluating and generating: an Error") {
   }
 }
 
-TEST_CASE("out of memory while classifying and filling gaps: an Error, and the next call has its answer") {
+TEST_CASE("out of memory while classifying and filling gaps: an Error, and the next call succeeds") {
   const TemporaryFolder folder;
   const auto loaded = [&](const char* arch, Task task) {
     const SmallTask small = small_task(arch, task);

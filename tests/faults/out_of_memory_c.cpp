@@ -1,4 +1,4 @@
-// The results of C functions when memory runs out: a status at each allocation, and the next call works.
+// The results of C functions when memory runs out: each failing allocation gives a status, and the next call works.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -24,7 +24,7 @@ struct Call {
 
 }  // namespace
 
-TEST_CASE("out of memory in the C interface: a status and its message at each allocation, then the same again") {
+TEST_CASE("out of memory in the C interface: a status and its message at each allocation, then the usual result") {
   const TemporaryFolder folder;
   for (const Task task : {Task::causal_lm, Task::classifier}) {
     const SmallTask small = small_task("gmlp", task);
@@ -91,13 +91,13 @@ TEST_CASE("out of memory in the C interface: a status and its message at each al
     const std::vector<float> before = logits;
     for (const std::int64_t k : chosen(count, 60)) {
       weft_status status = WEFT_OK;
-      REQUIRE(weft_load(nullptr, nullptr) == WEFT_INVALID_ARGUMENT);  // sets another message, which must not remain
+      REQUIRE(weft_load(nullptr, nullptr) == WEFT_INVALID_ARGUMENT);  // sets another message, which must be replaced
       {
         const FailingMemory memory(k, call.smallest);
         status = call.body();
       }
       CAPTURE(k);
-      if (status == WEFT_OK) continue;  // a cache that can do without the memory
+      if (status == WEFT_OK) continue;  // a cache that does not need the memory
       CHECK(status == WEFT_FAILED);
       CHECK(std::strstr(weft_last_error(), "memory") != nullptr);
     }
@@ -109,8 +109,8 @@ TEST_CASE("out of memory in the C interface: a status and its message at each al
   weft_model_free(lm);
 }
 
-// A stream must not continue without its caller's knowledge.
-TEST_CASE("out of memory in the C interface: a stream that has failed to append can be retried") {
+// An append that fails must not change the stream.
+TEST_CASE("out of memory in the C interface: a stream that failed to append can be retried") {
   const TemporaryFolder folder;
   for (const char* arch : {"gmlp", "tnn"}) {
     const SmallTask small = small_task(arch, Task::causal_lm);
@@ -123,7 +123,7 @@ TEST_CASE("out of memory in the C interface: a stream that has failed to append 
       REQUIRE(weft_set_precision(model, precision) == WEFT_OK);
       const std::int64_t tokens[] = {1, 2, 3};
       std::vector<float> expected(static_cast<std::size_t>(small.model->vocabulary())), logits(expected.size());
-      // Lets the k-th allocation fail, if there are that many, and tries again.
+      // Fails the k-th allocation, if there are that many, and retries.
       const auto append = [&](std::int64_t k, std::vector<float>& to) {
         weft_stream* stream = nullptr;
         REQUIRE(weft_stream_new(model, &stream) == WEFT_OK);
@@ -152,7 +152,7 @@ TEST_CASE("out of memory in the C interface: a stream that has failed to append 
   }
 }
 
-TEST_CASE("out of memory in the C interface: without memory for the message, there is a fixed one") {
+TEST_CASE("out of memory in the C interface: without memory for the message, the message is a fixed text") {
   weft_model* made = nullptr;
   REQUIRE(weft_load("a folder that is not there, with a long name", &made) == WEFT_FAILED);
   weft_status status = WEFT_OK;

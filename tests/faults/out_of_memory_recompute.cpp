@@ -1,4 +1,4 @@
-// Memory runs out while a model computes its layers again.
+// Memory runs out while a model recomputes its layers.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -7,7 +7,7 @@
 
 namespace weft::test {
 
-TEST_CASE("recomputing models: out of memory is an Error, and the step can be tried again") {
+TEST_CASE("recomputing models: out of memory is an Error, and the step can be retried") {
   const SmallTask small = small_task("tnn", Task::causal_lm), reference = small_task("tnn", Task::causal_lm);
   small.model->set_recompute(true);
   Trainer trainer(*small.model, *small.data, small_options(2, 3)),

@@ -1,4 +1,4 @@
-// Memory runs out while data are read: a weft::Error, at each allocation.
+// Memory runs out while data are read. Each failing allocation gives a weft::Error.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace weft::test {
 
 namespace {
 
-// JSON's destructor allocates and ends the program if that fails, so only larger allocations fail here.
+// JSON's destructor allocates memory and ends the program if that fails. So only larger allocations fail here.
 constexpr std::size_t of_json = 300;
 
 struct Call {
@@ -24,8 +24,8 @@ struct Call {
 
 }  // namespace
 
-// Not a folder of rows: libstdc++ ends the program if its directory_iterator finds no memory.
-TEST_CASE("out of memory while texts, rows and tokenizers are read and made: an Error") {
+// The rows are not in a folder, because libstdc++ ends the program if its directory_iterator runs out of memory.
+TEST_CASE("out of memory while reading texts and rows and creating tokenizers: an Error") {
   const TemporaryFolder folder;
   std::string rows = "label,text\n", text = small_text();
   for (int i = 0; i < 20; ++i)

@@ -1,4 +1,5 @@
-// A system that gives no more threads: fewer of them do the work, the log says so, and the bits are the same.
+// The system refuses to create more threads. Then fewer threads do the work, the log says so, and the bits are the
+// same.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -26,7 +27,7 @@ bool thread_can_be_made() {
   }
 }
 
-// The losses of a few steps.
+// Returns the losses of a few steps.
 std::vector<double> losses(const std::string& folder) {
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   std::vector<double> all;
@@ -39,8 +40,8 @@ std::vector<double> losses(const std::string& folder) {
 
 }  // namespace
 
-// In a forked child, whose threads are the pool's even in a build with OpenMP.
-TEST_CASE("faults: no more threads: the same bits with the existing ones, and the log says so once") {
+// Runs in a forked child, whose threads come from the pool even in a build with OpenMP.
+TEST_CASE("faults: no more threads: existing threads give the same bits, and the log says so once") {
   const TemporaryFolder folder;
   std::filesystem::permissions(folder / "", std::filesystem::perms(0777));
   WEFT_CHECK_IN_CHILD([&](Findings& findings) {
@@ -64,7 +65,7 @@ TEST_CASE("faults: no more threads: the same bits with the existing ones, and th
     loop();
     context.parallel_region(loop);
     findings.expect(lines.size() == 1, "one line in all");
-    Context another;  // another context than the current one; its log is used
+    Context another;  // not the current context, so the log of this context is used
     int told = 0;
     another.set_threads(6);
     another.set_log([&](const std::string&) { ++told; });
@@ -79,14 +80,14 @@ TEST_CASE("faults: no more threads: the same bits with the existing ones, and th
   });
 }
 
-TEST_CASE("faults: threads that the system refused are there when it gives them again") {
+TEST_CASE("faults: threads that the system refused are created when it allows them again") {
   WEFT_CHECK_IN_CHILD([&](Findings& findings) {
     if (!without_privileges()) return findings.skip("the user can't be changed");
     const auto members = [](int milliseconds) {
       std::atomic<int> waiting{0};
       std::atomic<bool> left{false};
       Context context;
-      // Each waits for the others, but not forever, because fewer may come.
+      // Each thread waits for the others, but not forever, because fewer threads may arrive.
       detail::with_pooled_team(3, [&](detail::Team& team) {
         team.run(context, 3, 3, [&](std::int64_t, int) {
           ++waiting;

@@ -1,4 +1,4 @@
-// Several concurrent writers of one folder: in the end it holds the files of one of them, and no temporary file.
+// Several concurrent writers of one folder. At the end the folder has the files of one of them and no temporary file.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -58,7 +58,7 @@ TEST_CASE("faults: saving a checkpoint waits for another save into the same fold
   }
 }
 
-TEST_CASE("faults: several writers of different models into one folder leave one that loads") {
+TEST_CASE("faults: several writers of different models into one folder leave one model that loads") {
   for (int round = 0; round < sweep(10, 2); ++round) {
     const TemporaryFolder folder;
     const auto saves = [&](std::int64_t d_model) {
@@ -74,8 +74,8 @@ TEST_CASE("faults: several writers of different models into one folder leave one
   }
 }
 
-// The name moves from one folder to another (NewFolder) while a thread waits at the old one.
-TEST_CASE("faults: a turn belongs to the folder that has the name now") {
+// While a thread waits for the old folder, the name moves to a new folder (see NewFolder).
+TEST_CASE("faults: a turn belongs to the folder that has the name at that time") {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "out");
   std::future<void> waiting;
@@ -99,7 +99,7 @@ TEST_CASE("faults: a turn belongs to the folder that has the name now") {
   CHECK(temporary_files(folder / "out") == 0);
 }
 
-TEST_CASE("faults: a folder in which no file can be created has no turns, and no writer waits") {
+TEST_CASE("faults: a folder in which no file can be created has no turns, so no writer waits") {
   const TemporaryFolder folder;
   const os::FolderTurn none(folder / "missing"), other(folder / "missing");
   std::filesystem::create_directories(folder / "out/.weft-turn.tmp");

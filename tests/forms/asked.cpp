@@ -1,4 +1,4 @@
-// Mistaken requests for formats: an empty name, a task that differs from the checkpoint's.
+// Tests of wrong requests for formats: an empty name, and a task that differs from the checkpoint's.
 #include <doctest/doctest.h>
 
 #include "temporary_folder.h"

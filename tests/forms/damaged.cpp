@@ -1,4 +1,4 @@
-// Damaged or forged folders of other programs: an Error of one line that names the file.
+// Tests of damaged or forged folders of other programs. They give an Error of one line that names the file.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -51,7 +51,7 @@ TEST_CASE("damaged forms: a file without a tensor, whatever its config.json says
   CHECK(contains(error_of("huggingface-fnet", folder / ""), "model.safetensors\" has no tensor"));
 }
 
-TEST_CASE("labml gMLP, FNet: a table of positions of another shape or type is an Error, not left out") {
+TEST_CASE("labml gMLP, FNet: a table of positions with a wrong shape or type is an Error, not ignored") {
   const TemporaryFolder folder;
   const auto error_with = [&](const std::string& of, const Tensor& positions) -> std::string {
     save_safetensors(folder / "m.safetensors", {{"src_embed.linear.weight", Tensor::zeros({7, 4})},
@@ -71,7 +71,7 @@ TEST_CASE("labml gMLP, FNet: a table of positions of another shape or type is an
   }
 }
 
-TEST_CASE("damaged forms: whatever follows a zero byte in a JSON file isn't ignored") {
+TEST_CASE("damaged forms: content after a zero byte in a JSON file is not ignored") {
   const TemporaryFolder folder;
   for (const std::string form : {"huggingface-fnet", "weft"}) {
     const std::string config = form + "/config.json";
@@ -105,7 +105,7 @@ TEST_CASE("damaged forms: a file that is too large is refused before it is read"
   CHECK(contains(with("weft", "config.json", gigabyte), "has 1073741824 bytes, expected at most 16777216"));
   CHECK(contains(with("weft", "config.json", (16 << 20) + 1), "has 16777217 bytes"));
   CHECK(!contains(with("weft", "config.json", 16 << 20), "expected at most"));
-  // The message of load_checkpoint for a folder that doesn't name its format.
+  // The error message of load_checkpoint for a folder whose format is unknown.
   std::filesystem::create_directory(folder / "other");
   save_safetensors(folder / "other/model.safetensors", {{"x", Tensor::zeros({2})}});
   folder.write("other/config.json", "{\"a\":\"" + std::string(5 << 20, 'a') + "\"}");
@@ -113,7 +113,7 @@ TEST_CASE("damaged forms: a file that is too large is refused before it is read"
   CHECK(os::peak_resident_memory() - before < std::uint64_t{100} << 20);
 }
 
-TEST_CASE("damaged forms: a pipe in the place of a file is an Error, not waited for") {
+TEST_CASE("damaged forms: a pipe in place of a file is an Error, and weft does not wait for it") {
   const TemporaryFolder folder;
   for (const char* file : {"config.json", "spiece.model", "tokenizer.json", "model.safetensors"}) {
     (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(3));
@@ -129,7 +129,7 @@ TEST_CASE("damaged forms: a pipe in the place of a file is an Error, not waited 
   CHECK(contains(error_of("huggingface-fnet", folder / "out"), "not a regular file"));
 }
 
-TEST_CASE("damaged forms: labels are not more than the tensors have") {
+TEST_CASE("damaged forms: there can't be more labels than the tensors have rows") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(3));
   auto config = nlohmann::json::parse(folder.read("out/config.json"));
@@ -143,7 +143,7 @@ TEST_CASE("damaged forms: labels are not more than the tensors have") {
   CHECK(contains(error_of("huggingface-fnet", folder / "out"), "1048576 labels (id2label, num_labels), but"));
 }
 
-TEST_CASE("a checkpoint whose config.json would be too large to be read loads without one") {
+TEST_CASE("a checkpoint whose config.json would be too large to read is saved and loaded without a config.json") {
   const TemporaryFolder folder;
   Checkpoint made = classifier(3);
   (void)save_checkpoint_as("weft", folder / "out", made);
@@ -154,7 +154,7 @@ TEST_CASE("a checkpoint whose config.json would be too large to be read loads wi
   CHECK(load_checkpoint(folder / "out").info.labels == made.info.labels);
 }
 
-TEST_CASE("base64: all bytes there and back, and invalid text") {
+TEST_CASE("base64: all bytes are encoded and decoded, and invalid text is refused") {
   std::string all;
   for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
   for (std::size_t size = 0; size <= all.size(); ++size)

@@ -1,4 +1,5 @@
-// State dicts of labml-nn's and g-mlp-pytorch's gMLPs: checked by their formulas, refused by name, and round trips.
+// Tests of state dicts of labml-nn's and g-mlp-pytorch's gMLPs: outputs according to their formulas, refusals, and
+// round trips.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -30,7 +31,7 @@ void add_linear(Tensors& all, const std::string& name, std::int64_t in, std::int
   all[name + ".bias"] = random_values({out});
 }
 
-// The weight is random, too.
+// Adds a norm with random weight and bias.
 void add_norm(Tensors& all, const std::string& name, std::int64_t size) {
   all[name + ".weight"] = random_values({size});
   all[name + ".bias"] = random_values({size});
@@ -82,7 +83,7 @@ Tensors g_mlp_tensors() {
   return all;
 }
 
-// A block's formula, with names for its parts; x is (b, n, d).
+// The formula of a block, with a name for each of its parts. x is (b, n, d).
 struct Block {
   const Tensors& all;
   std::string norm, in, gate_norm, weight, bias, out;
@@ -164,7 +165,7 @@ void check_same_tensors(const std::string& path, const Tensors& all) {
 
 }  // namespace
 
-TEST_CASE("names: a table goes both ways") {
+TEST_CASE("names: a table translates in both directions") {
   const std::vector<detail::NamePair> table = {
       {"blocks.*.norm.", "layers.*.fn.norm."}, {"head", "cls.bias"}, {"head", "b"}};
   CHECK(detail::our_name(table, "layers.12.fn.norm.weight") == "blocks.12.norm.weight");
@@ -178,7 +179,7 @@ TEST_CASE("names: a table goes both ways") {
   CHECK_FALSE(detail::number_in("layers.*.", "layer.7.x"));
 }
 
-TEST_CASE("labml's gMLP: outputs by its formula, there and back") {
+TEST_CASE("labml's gMLP: outputs follow its formula, and round trips") {
   const File file;
   const Tensors all = labml_tensors();
   for (const std::string& path : {file.write(all), file.folder / "there"}) {
@@ -207,7 +208,7 @@ TEST_CASE("labml's gMLP: outputs by its formula, there and back") {
   CHECK(contains(file.error("labml-gmlp", all, masked), "labml-gmlp does not support the task masked-lm"));
 }
 
-TEST_CASE("g-mlp-pytorch: outputs by its formula, causal or not, there and back") {
+TEST_CASE("g-mlp-pytorch: outputs follow its formula, causal or not, and round trips") {
   const File file;
   const Tensors all = g_mlp_tensors();
   for (const Task task : {Task::causal_lm, Task::masked_lm}) {
@@ -236,7 +237,7 @@ TEST_CASE("g-mlp-pytorch: outputs by its formula, causal or not, there and back"
   CHECK(contains(file.error("g-mlp-pytorch", all, classifier), "g-mlp-pytorch does not support the task classifier"));
 }
 
-TEST_CASE("g-mlp-pytorch in bf16: the embedding is rounded once, by who wrote it, and computed with in f32") {
+TEST_CASE("g-mlp-pytorch in bf16: the embedding has been rounded once, by its writer, and weft uses it in f32") {
   const File file;
   Tensors rounded, halves = g_mlp_tensors();
   for (auto& [name, tensor] : halves) {

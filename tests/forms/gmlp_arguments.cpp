@@ -1,5 +1,5 @@
-// g-mlp-pytorch's models: a config.json beside them has what their state dicts lack; without it, defaults are assumed
-// and reported.
+// Tests of g-mlp-pytorch's models. A config.json next to a state dict has the arguments that the state dict lacks.
+// Without it, weft assumes defaults and reports them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Checkpoint made(Task task, std::int64_t d_ffn = 12) {
   return checkpoint;
 }
 
-// Only the state dict, as g-mlp-pytorch saves it.
+// Saves only the state dict, like g-mlp-pytorch.
 void save_theirs(const std::string& folder) {
   (void)save_checkpoint_as(form, folder, made(Task::causal_lm));
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -67,7 +67,7 @@ const Tensor ids = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 4, 5}, {1, 5}
 
 }  // namespace
 
-TEST_CASE("g-mlp-pytorch: written with its arguments, a model is read as it is, causal or not") {
+TEST_CASE("g-mlp-pytorch: a model written with its arguments is read unchanged, causal or not") {
   for (const Task task : {Task::causal_lm, Task::masked_lm}) {
     const TemporaryFolder folder;
     const Checkpoint saved = made(task);

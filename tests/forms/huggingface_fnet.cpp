@@ -1,4 +1,4 @@
-// Hugging Face's FNet folders, read as they are.
+// Tests of Hugging Face's FNet folders, which weft reads directly.
 #include <doctest/doctest.h>
 
 #include "huggingface_fnet_support.h"
@@ -10,7 +10,7 @@ namespace weft::test {
 
 using namespace huggingface_fnet;
 
-TEST_CASE("Hugging Face FNet: every class is read, for either purpose, with the outputs of its own formulas") {
+TEST_CASE("Hugging Face FNet: every class is read, for either purpose, and its outputs follow its formulas") {
   for (const std::string architecture : architectures_there) {
     CAPTURE(architecture);
     const Folder folder(architecture);
@@ -39,7 +39,7 @@ TEST_CASE("Hugging Face FNet: every class is read, for either purpose, with the 
   }
 }
 
-TEST_CASE("Hugging Face FNet: folders that transformers wrote, with the outputs that it computed (tests/interop)") {
+TEST_CASE("Hugging Face FNet: folders that transformers wrote give the outputs that it computed (tests/interop)") {
   for (const std::string name : {"base", "classifier", "pre-training"}) {
     CAPTURE(name);
     const std::string folder = std::string(WEFT_INTEROP) + "/" + name;
@@ -58,7 +58,7 @@ TEST_CASE("Hugging Face FNet: folders that transformers wrote, with the outputs 
   }
 }
 
-TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tensors of older and other files") {
+TEST_CASE("Hugging Face FNet: labels, classes that the config doesn't name, tensors of older and other files") {
   const Folder classifier("FNetForSequenceClassification");
   CHECK(load_checkpoint(classifier.path).info.labels == std::vector<std::string>{"sad", "glad", "so-so"});
   const Folder next("FNetForNextSentencePrediction");
@@ -85,14 +85,14 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   CHECK(contains(old.error(),
                  "cls.predictions.decoder.weight and fnet.embeddings.word_embeddings.weight both hold "
                  "encoder.embeddings.word.weight, but differ"));
-  // If the config says so, the decoder's weight is separate.
+  // If the config says so, the decoder has a separate weight.
   old.config["tie_word_embeddings"] = false;
   REQUIRE(old.error().empty());
   const Checkpoint untied = load_checkpoint(old.path);
   const FnetOutputs outputs = dynamic_cast<const Fnet&>(*untied.model).run(ids_2x5);
   const Theirs theirs{old, "fnet."};
   CHECK(max_difference(outputs.words, theirs.words(outputs.hidden, Tensor::zeros({vocabulary, d}))) < 5e-5);
-  // Then it is read with its own bias, and both are written.
+  // Then the decoder is read with its own bias, and both biases are written.
   old.tensors["cls.predictions.bias"] = Tensor::zeros({vocabulary});
   REQUIRE(old.error().empty());
   const Checkpoint own_bias = load_checkpoint(old.path);
@@ -112,7 +112,7 @@ TEST_CASE("Hugging Face FNet: labels, classes without a name in the config, tens
   CHECK(max_difference((*load_checkpoint(without.path).model)(ids_2x5), want) == 0);
 }
 
-TEST_CASE("Hugging Face FNet: keys missing in config.json have the defaults of transformers") {
+TEST_CASE("Hugging Face FNet: keys missing in config.json get the defaults of transformers") {
   Folder folder("FNetForMaskedLM");
   const std::string before = load_checkpoint(folder.path).model->config();
   CHECK(contains(before, "\"dropout\":0.1,"));

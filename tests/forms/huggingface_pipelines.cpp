@@ -1,4 +1,4 @@
-// The steps of tokenizer.json on a text. This file isn't built without SentencePiece.
+// Tests of the steps that a tokenizer.json applies to a text. This file isn't built without SentencePiece.
 #include <doctest/doctest.h>
 
 #include "forms/sentencepiece_model.h"
@@ -10,7 +10,7 @@ using namespace fnet_pieces;
 
 namespace {
 
-// Encodes a text as SentencePiece does if all spaces count and none is added.
+// Encodes a text as SentencePiece does if all spaces are kept and none is added.
 Ids pieces_with_spaces(const std::string& text) {
   detail::SentencePieceModel made = detail::parse_sentencepiece(model());
   made.spaces = true;
@@ -23,7 +23,7 @@ Ids pieces_with_spaces(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("Hugging Face FNet: tokenizer.json as transformers 5 writes it, of each pipeline, there and back") {
+TEST_CASE("Hugging Face FNet: tokenizer.json as transformers 5 writes it, for each pipeline, with round trips") {
   for (const std::string pipeline : {"words", "pieces", "spaces"}) {
     CAPTURE(pipeline);
     Alone alone(tokenizer({{"do_lower_case", true}}));
@@ -59,7 +59,7 @@ TEST_CASE("Hugging Face FNet: tokenizer.json as transformers 5 writes it, of eac
     save_checkpoint(alone.folder / "own", *read.model, *read.tokenizer);
     check(*load_checkpoint(alone.folder / "own").tokenizer);
   }
-  // The class uses the second piece as the unknown one, whatever its name.
+  // The class uses the second piece as the unknown piece, whatever its name.
   Alone alone(tokenizer());
   pass_through(alone.json, "words");
   alone.json["model"]["unk_id"] = 1;

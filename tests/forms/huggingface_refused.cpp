@@ -1,4 +1,4 @@
-// Hugging Face's FNet folders: unsupported and damaged ones are refused by name.
+// Tests of unsupported and damaged FNet folders of Hugging Face. The error names the part that is refused.
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Hugging Face's FNet with its tokenizer. This file isn't built without SentencePiece.
+// Tests of Hugging Face's FNet with its tokenizer. This file isn't built without SentencePiece.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace weft::test {
 
 using namespace fnet_pieces;
 
-TEST_CASE("Hugging Face FNet with its tokenizer: frames, pairs, padding; labels and gaps of texts; written back") {
+TEST_CASE("Hugging Face FNet with its tokenizer: special symbols, pairs, padding, classification, gaps, written back") {
   register_sentencepiece();
   const TemporaryFolder folder;
   const std::int64_t size = tokenizer()->size();
@@ -74,7 +74,7 @@ TEST_CASE("Hugging Face FNet with its tokenizer: frames, pairs, padding; labels 
   std::string longer = "the fox";
   for (int i = 0; i < 40; ++i) longer += " fox";
   CHECK_NOTHROW((void)classifier.probabilities(longer));
-  // Gaps.
+  // Filling gaps.
   Checkpoint words = made("words", Task::masked_lm, 0);
   for (const std::int64_t pad_to : {0, 24}) {
     words.info.pad_to = pad_to;
@@ -96,7 +96,7 @@ TEST_CASE("Hugging Face FNet with its tokenizer: frames, pairs, padding; labels 
     CHECK(filled.gaps[0][0].label == words.tokenizer->decode(best));
     CHECK(filled.gaps[0][0].probability == doctest::Approx(p[static_cast<std::size_t>(best)]).epsilon(1e-4));
   }
-  // A gMLP uses 0 as padding.
+  // A gMLP treats id 0 as padding.
   Checkpoint gmlp;
   gmlp.model = make_model({"gmlp", Task::classifier, size, 3, R"({"d_model":8})"}, {});
   gmlp.tokenizer = tokenizer();
@@ -111,7 +111,7 @@ TEST_CASE("Hugging Face FNet with its tokenizer: frames, pairs, padding; labels 
   CHECK_NOTHROW((void)evaluate(*fnet, data));
 }
 
-TEST_CASE("Hugging Face FNet: a tokenizer's settings are read, refused by name, and must fit the model") {
+TEST_CASE("Hugging Face FNet: a tokenizer's settings are read, checked by name, and must fit the model") {
   register_sentencepiece();
   const TemporaryFolder folder;
   FnetConfig config;
@@ -144,7 +144,7 @@ const std::vector<std::string> texts = {"The quick  FÓX, 1,000, ``dogs'' ", "[M
 
 }  // namespace
 
-TEST_CASE("Hugging Face FNet: only tokenizer.json, as transformers 5 writes it, is the same tokenizer") {
+TEST_CASE("Hugging Face FNet: a folder with only tokenizer.json, as transformers 5 writes it, has the same tokenizer") {
   for (const bool accents : {false, true})
     for (const bool lower : {false, true}) {
       CAPTURE(accents);
@@ -161,12 +161,13 @@ TEST_CASE("Hugging Face FNet: only tokenizer.json, as transformers 5 writes it, 
         for (std::int64_t id = 0; id < t->size(); ++id) CHECK(read->decode(id) == t->decode(id));
       };
       same();
-      // Keys that older versions omit, keys that don't matter, and the file's own settings.
+      // The pre-tokenizer lacks keys that older versions omit. The padding has no effect. The settings in
+      // tokenizer.json take precedence over those in tokenizer_config.json.
       alone.json["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"add_prefix_space", true}};
       alone.json["padding"] = {{"length", 9}};
       alone.folder.write("fnet/tokenizer_config.json", R"({"keep_accents":false,"do_lower_case":false})");
       same();
-      // And written back.
+      // The file is written back.
       const Checkpoint read = load_checkpoint(alone.path);
       (void)save_checkpoint_as("huggingface-fnet", alone.folder / "back", read);
       const Json back = Json::parse(alone.folder.read("back/tokenizer.json"));
@@ -272,7 +273,8 @@ TEST_CASE("Hugging Face FNet: a tokenizer.json of another kind is refused by nam
   says(refused([](Json& json) { json = Json::array(); }), "not a JSON object");
 }
 
-TEST_CASE("Hugging Face FNet: a tokenizer without the piece that rows begin with classifies nothing, and says which") {
+TEST_CASE(
+    "Hugging Face FNet: a tokenizer without the piece that rows begin with can't classify, and the error names it") {
   Checkpoint made;
   made.tokenizer = tokenizer({{"cls_token", "[none]"}});
   made.model = make_model({"fnet", Task::classifier, made.tokenizer->size(), 3, R"({"d_model":8,"layers":1})"}, {});
@@ -284,7 +286,7 @@ TEST_CASE("Hugging Face FNet: a tokenizer without the piece that rows begin with
   CHECK(Classifier::why_not(made) == "");
 }
 
-TEST_CASE("models of SentencePiece that are cut short or forged are refused") {
+TEST_CASE("models of SentencePiece that are truncated or forged are refused") {
   const std::string whole = model();
   const detail::SentencePieceModel read = detail::parse_sentencepiece(whole);
   CHECK(detail::parse_sentencepiece(detail::sentencepiece_bytes(read)).characters == read.characters);

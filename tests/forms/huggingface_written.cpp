@@ -1,4 +1,4 @@
-// Hugging Face's FNet folders, written.
+// Tests of writing Hugging Face's FNet folders.
 #include <doctest/doctest.h>
 
 #include "huggingface_fnet_support.h"
@@ -9,7 +9,7 @@ namespace weft::test {
 
 using namespace huggingface_fnet;
 
-TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the config that it came with") {
+TEST_CASE("Hugging Face FNet: every class that is read and written back has the same tensors and config") {
   for (const std::string architecture : architectures_there) {
     CAPTURE(architecture);
     const Folder folder(architecture);
@@ -34,7 +34,7 @@ TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the 
       REQUIRE(config.contains(entry.key()));
       CHECK(config[entry.key()] == entry.value());
     }
-    // And through weft's own format.
+    // The model also survives a save in weft's own format.
     save_checkpoint(folder.folder / "own", *read.model, *read.tokenizer, read.info);
     const Checkpoint own = load_checkpoint(folder.folder / "own");
     CHECK(own.info.form.empty());
@@ -45,7 +45,7 @@ TEST_CASE("Hugging Face FNet: written back, every class has the tensors and the 
   }
 }
 
-TEST_CASE("Hugging Face FNet: weft's own FNets are written, unless it can't represent them") {
+TEST_CASE("Hugging Face FNet: weft's own FNets are written, unless the format can't represent them") {
   const TemporaryFolder folder;
   const auto tokenizer = tokenizer_from_json(R"({"unit":"ids","size":11})");
   const auto made = [&](const FnetConfig& config, Task task, std::int64_t classes = 0) {

@@ -1,4 +1,4 @@
-// labml-nn's FNet classifier, as a state dict: its outputs, refusals and round trips.
+// Tests of labml-nn's FNet classifier, stored as a state dict: its outputs, refusals and round trips.
 #include "state_dict_folder.h"
 #include "weft/fnet.h"
 
@@ -15,13 +15,13 @@ std::string with_tensor(const std::string& name, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), and back") {
+TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), and round trips") {
   StateDict state = fnet();
   for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
     const Checkpoint read = state.read(purpose);
     CHECK(read.model->task() == Task::classifier);
     CHECK(read.model->outputs() == 3);
-    CHECK(read.model->max_length() == 12);  // the rows of its table
+    CHECK(read.model->max_length() == 12);  // the number of rows in its table
     CHECK(state.distance(read) < 2e-5);
     REQUIRE(read.info.notes.size() == 4);
     CHECK(contains(read.info.notes[0], "src_embed.positional_encodings is ignored"));
@@ -31,13 +31,13 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
   const TemporaryFolder folder;
   Checkpoint read = state.read();
   read.info.labels = {"a", "b", "c"};
-  folder.write("back/config.json", "{}");  // another model's
+  folder.write("back/config.json", "{}");  // belongs to another model
   const auto notes = save_checkpoint_as("labml-fnet", folder / "back", read);
   CHECK_FALSE(std::filesystem::exists(folder / "back/config.json"));
   REQUIRE(notes.size() == 2);
   CHECK(notes[1] == "this format can't store the labels; in order they are a, b, c");
   const SafetensorsFile back(folder / "back/model.safetensors");
-  const Tensor positions = back.load("src_embed.positional_encodings");  // as many as labml's has
+  const Tensor positions = back.load("src_embed.positional_encodings");  // as many rows as labml's table has
   CHECK(positions.shape() == Shape{5000, 1, 6});
   CHECK(max_difference(slice(positions, 0, 0, 12), state.tensors.at("src_embed.positional_encodings")) < 1e-6);
   state.tensors["src_embed.positional_encodings"] = positions;

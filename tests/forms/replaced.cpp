@@ -1,4 +1,5 @@
-// Edge cases of other programs' checkpoints: folders that held another model, models without labels, forged files.
+// Tests of edge cases of other programs' checkpoints: folders that held another model, models without labels, forged
+// files.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -40,7 +41,7 @@ TEST_CASE("Hugging Face FNet: labels without names are numbers; a classifier has
   CHECK_THROWS_AS((void)save_checkpoint_as("huggingface-fnet", folder / "wrong", wrong), Error);
 }
 
-TEST_CASE("Hugging Face FNet: an encoder whose outputs are features runs by the C interface, too") {
+TEST_CASE("Hugging Face FNet: an encoder whose outputs are features also runs in the C interface") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8,"head":"pooler"})", 8));
   weft_model* model = nullptr;
@@ -55,7 +56,7 @@ TEST_CASE("Hugging Face FNet: an encoder whose outputs are features runs by the 
   weft_model_free(model);
 }
 
-TEST_CASE("Hugging Face FNet: a classifier of ids has logits by the C interface, and no texts to classify") {
+TEST_CASE("Hugging Face FNet: a classifier of ids has logits in the C interface, but can't classify texts") {
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8})", 3));
   CHECK(Classifier::why_not(load_checkpoint(folder / "out")) ==
@@ -71,7 +72,7 @@ TEST_CASE("Hugging Face FNet: a classifier of ids has logits by the C interface,
   weft_model_free(model);
 }
 
-TEST_CASE("labml gMLP: a table of positions with as many rows as a file can name, and no element") {
+TEST_CASE("labml gMLP: a table of positions with the largest number of rows in a file, but no elements") {
   const TemporaryFolder folder;
   save_safetensors(folder / "m.safetensors",
                    {{"src_embed.linear.weight", Tensor::zeros({5, 0})},
@@ -81,7 +82,7 @@ TEST_CASE("labml gMLP: a table of positions with as many rows as a file can name
   CHECK_THROWS_AS((void)load_checkpoint_as("labml-gmlp", folder / "m.safetensors"), Error);
 }
 
-TEST_CASE("forms: no format can represent padded rows, which is reported") {
+TEST_CASE("forms: no format can represent padded rows, and weft reports this") {
   const TemporaryFolder folder;
   const auto has = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;

@@ -1,4 +1,4 @@
-// The table of checkpoint formats.
+// Tests of the table of checkpoint formats.
 #include <doctest/doctest.h>
 
 #include "train_support.h"
@@ -6,7 +6,7 @@
 
 namespace weft::test {
 
-TEST_CASE("checkpoint forms: the table, a custom format") {
+TEST_CASE("checkpoint forms: the table, and a custom format") {
   CHECK(checkpoint_forms().front() == "weft");
   CHECK_THROWS_WITH((void)checkpoint_form("onnx"),
                     doctest::Contains("unknown format \"onnx\", expected one of weft, hugg"));

@@ -1,5 +1,5 @@
-// State dicts of TNNs by OpenNLPLab's fairseq and by tnn-pytorch: their outputs, the meaning of shapes and config.json,
-// refusals.
+// Tests of state dicts of TNNs by OpenNLPLab's fairseq and by tnn-pytorch: their outputs, the meaning of shapes and
+// config.json, and refusals.
 #include "weft/tnn.h"
 #include "state_dict_folder.h"
 #include "weft/quantize.h"
@@ -35,7 +35,7 @@ bool has_note(const Checkpoint& read, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("TNN forms: the outputs of their formulas (tests/interop), and back") {
+TEST_CASE("TNN forms: outputs follow their formulas (tests/interop), and round trips") {
   const struct {
     const char *form, *folder;
     Task task;
@@ -57,11 +57,11 @@ TEST_CASE("TNN forms: the outputs of their formulas (tests/interop), and back") 
     }
     state.check_back(state.read(of_task(one.task)));
   }
-  CHECK(pytorch("tnn-pytorch-both-sides").read().model->task() == Task::masked_lm);  // by "causal"
+  CHECK(pytorch("tnn-pytorch-both-sides").read().model->task() == Task::masked_lm);  // because of "causal"
   CHECK(pytorch().read().model->task() == Task::causal_lm);
 }
 
-TEST_CASE("TNN forms: without a config.json sizes, heads and the decay come from the tensors, the rest has defaults") {
+TEST_CASE("TNN forms: without a config.json, sizes, heads and decay come from the tensors, and the rest has defaults") {
   StateDict state = fairseq();
   state.config = nullptr;
   const Checkpoint read = state.read();
@@ -87,8 +87,8 @@ TEST_CASE("TNN forms: without a config.json sizes, heads and the decay come from
   CHECK_FALSE(has_note(fairseq().read(), "config.json"));
 }
 
-TEST_CASE("TNN forms: floor(expand_ratio · d_model) matches the tensors, even if their quotient would not") {
-  // 15 / 11 · 11 is less than 15 in f64.
+TEST_CASE("TNN forms: expand_ratio gives the tensors' size, even where a plain quotient would not") {
+  // In f64, 15 / 11 · 11 is less than 15.
   const TemporaryFolder folder;
   for (const std::string form : {"fairseq-tnn", "tnn-pytorch"}) {
     Checkpoint wide;
@@ -105,7 +105,7 @@ TEST_CASE("TNN forms: floor(expand_ratio · d_model) matches the tensors, even i
   }
 }
 
-TEST_CASE("fairseq's TNN: a head tied to the embedding, by equal values or because it is absent") {
+TEST_CASE("fairseq's TNN: the head is tied to the embedding if their values are equal or the head is absent") {
   StateDict state = fairseq();
   const Tensor embedding = state.tensors.at("decoder.embed_tokens.weight");
   state.tensors["decoder.output_projection.weight"] = embedding;
@@ -121,7 +121,7 @@ TEST_CASE("fairseq's TNN: a head tied to the embedding, by equal values or becau
   CHECK(two.distance(two.read()) < 2e-5);
 }
 
-TEST_CASE("TNN forms: gamma is a constant, or learned where config.json says so") {
+TEST_CASE("TNN forms: gamma is a constant, or learned if config.json says so") {
   StateDict state = fairseq("fairseq-tnn-many");
   CHECK(config_of(state.read()).use_multi_decay);
   CHECK(config_of(state.read()).gamma == 0.9);
@@ -183,7 +183,7 @@ TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
   CHECK(contains(fairseq().error(of_task(Task::masked_lm)), "fairseq-tnn does not support the task masked-lm"));
 }
 
-TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensors") {
+TEST_CASE("TNN forms: entries that are missing, are unknown or contradict the tensors") {
   const std::string layer = "decoder.layers.1.";
   CHECK(contains(without_tensor(fairseq(), layer + "glu.l1.bias"), "no tensors for these parameters"));
   CHECK(contains(with_tensor(fairseq(), "decoder.layernorm_embedding.weight"),
@@ -202,7 +202,7 @@ TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensor
   CHECK(contains(with_argument(fairseq(), "residual", "yes"), "the value of \"residual\" has the wrong type"));
   CHECK(fairseq().read().model->task() == Task::causal_lm);
   StateDict other = fairseq();
-  other.config["decoder_attention_heads"] = nullptr;  // as if it were absent
+  other.config["decoder_attention_heads"] = nullptr;  // has the same effect as no entry
   other.config["act_fun"] = "None";
   CHECK(config_of(other.read()).act == "none");
   CHECK(config_of(other.read()).heads == 2);
@@ -217,7 +217,7 @@ TEST_CASE("TNN forms: entries that are missing, unknown or contradict the tensor
   CHECK(contains(nothing.error(), "embedding.weight"));
 }
 
-TEST_CASE("TNN forms: models that they can't represent are refused") {
+TEST_CASE("TNN forms: models that the formats can't represent are refused") {
   const auto tnn = [](const std::string& more, Task task = Task::causal_lm) {
     return ModelSpec{"tnn", task, 7, task == Task::classifier ? 3 : 0,
                      R"({"d_model":6,"layers":1,"seq_len":5)" + more + "}"};
@@ -242,7 +242,7 @@ TEST_CASE("TNN forms: models that they can't represent are refused") {
   }
 }
 
-TEST_CASE("TNN forms: files written beside the tensors, and notes") {
+TEST_CASE("TNN forms: files written next to the tensors, and notes") {
   const TemporaryFolder folder;
   Checkpoint made;
   made.model =
@@ -266,10 +266,10 @@ TEST_CASE("TNN forms: files written beside the tensors, and notes") {
   CHECK(config.at("tokens_per_sample") == 64);
   const auto again =
       save_checkpoint_as("tnn-pytorch", folder / "out", load_checkpoint_as("fairseq-tnn", folder / "out"));
-  CHECK(again.size() == 1);  // gamma is in f32 now
+  CHECK(again.size() == 1);  // gamma is already a number of f32
   const Json other = Json::parse(folder.read("out/config.json"));
   CHECK(other.at("gtu_act") == "leak");
-  CHECK(config_of(load_checkpoint_as("tnn-pytorch", folder / "out")).act == "leaky_relu");  // weft's own name
+  CHECK(config_of(load_checkpoint_as("tnn-pytorch", folder / "out")).act == "leaky_relu");  // the name that weft uses
   CHECK(other.at("dim") == 6);
   CHECK(other.at("gamma") == static_cast<double>(0.99F));
   CHECK_FALSE(other.contains("decoder_layers"));

@@ -1,4 +1,5 @@
-// A checkpoint in memory, through the C interface: if it loads, it is queried, run, and continued.
+// A checkpoint in memory, used through the C interface. If it loads, the target queries it, runs it, and continues a
+// text.
 #include "target.h"
 #include "weft/weft_c.h"
 

@@ -8,7 +8,7 @@
 
 namespace {
 
-// Written and read again, it is the same.
+// A config that is written and read again must be the same.
 template <class Config>
 void reads(const std::string& json) {
   weft::test::refuses_or_works([&] {

@@ -1,4 +1,5 @@
-// An equation, a zero byte, and for each operand one byte for its rank (0 … 3) and one for each size (0 … 3).
+// The input: an equation and a zero byte, then for each operand one byte for its rank (0 to 3) and one byte for each
+// size (0 to 3).
 #include "target.h"
 #include "weft/ops.h"
 

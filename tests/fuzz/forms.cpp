@@ -1,5 +1,6 @@
-// Another program's folder, read in each format: config.json, a zero byte, the header of its model.safetensors, a zero
-// byte, and two bytes with the size of the tensor data that follow. If the config.json is empty, there is no such file.
+// Another program's folder, read in each format. The input: config.json, a zero byte, the header of model.safetensors,
+// a zero byte, and two bytes with the size of the tensor data, which follow. If the text of config.json is empty, the
+// folder has no such file.
 #include <cstdlib>
 #include <fstream>
 
@@ -39,7 +40,7 @@ void make_files(const std::string& all) {
   else std::filesystem::remove(folder() / "in/config.json");
 }
 
-// Written and read again, it is the same model.
+// A model that is written can be read again and has the same number of parameters.
 void use(const std::string& form) {
   weft::test::refuses_or_works([&] {
     const weft::Checkpoint read = weft::load_checkpoint_as(form, folder() / "in");

@@ -1,11 +1,11 @@
-// Labeled rows: a byte for the format and one for the options, then the file.
+// Labeled rows. The input: a byte for the format, a byte for the options, then the file.
 #include "target.h"
 #include "weft/labelled_texts.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   weft::LabelledOptions options;
-  options.format = static_cast<weft::DataFormat>(data[0] % 6);  // all formats but folders
+  options.format = static_cast<weft::DataFormat>(data[0] % 6);  // all formats except folders
   if (data[1] & 1) options.header = (data[1] & 2) != 0;
   options.skip_bad_rows = (data[1] & 4) != 0;
   if (data[1] & 8) options.text = {"2"};

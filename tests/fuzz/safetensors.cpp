@@ -1,4 +1,4 @@
-// A safetensors file: each tensor is loaded, too.
+// A safetensors file, of which every tensor is loaded.
 #include "weft/safetensors.h"
 
 #include "target.h"

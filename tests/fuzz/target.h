@@ -1,4 +1,4 @@
-// The function that libFuzzer calls with its own inputs, and replay.cpp with the stored ones.
+// The function that libFuzzer calls with generated inputs, and replay.cpp with stored inputs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Calls f, which may throw an Error and nothing else.
+// Calls f, which may throw only an Error.
 template <class F>
 void refuses_or_works(const F& f) {
   try {

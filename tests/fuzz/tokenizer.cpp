@@ -1,4 +1,5 @@
-// A tokenizer as checkpoints store it. It must decode what it encodes.
+// A tokenizer as checkpoints store it. It encodes and decodes some texts. If it is written and read again, it must be
+// the same.
 #include "weft/tokenizer.h"
 
 #include "target.h"

@@ -13,13 +13,13 @@
 
 namespace weft::golden {
 
-// The file requests something unknown or refused: exit code 2.
+// The file requests something unknown or unsupported. The exit code is 2.
 class Refused : public Error {
  public:
   using Error::Error;
 };
 
-// Passes a case's tensors to a runner, as leaves of the tape, and records which were used.
+// Passes a case's tensors to a runner as leaves of the tape, and records which ones were used.
 class Case {
  public:
   Case(const std::string& path, DType dtype, Tape& tape);
@@ -27,35 +27,36 @@ class Case {
   DType dtype() const { return dtype_; }
   const std::string& kind() const { return kind_; }
 
-  // A config value; Refused if it is missing or has another type.
+  // Returns a config value. Throws Refused if it is missing or has a different type.
   template <class T>
   T config(const std::string& key) {
     return get<T>(config_, key);
   }
-  // A value of a nested object, for example under "tno".
+  // Returns a value of a nested object, for example under "tno".
   template <class T>
   T config(const std::string& object, const std::string& key) {
     return get<T>(get<nlohmann::json>(config_, object), key);
   }
   const nlohmann::json& config_object() const { return config_; }
-  // Refused if the config (or its nested object, if `object` is given) has any other keys.
+  // Throws Refused if the config has any other keys. If `object` is given, checks the nested object of that name.
   void expect_keys(const std::set<std::string>& keys, const std::string& object = "");
 
   bool has(const std::string& name) const { return file_.contains(name); }
   Tensor input(const std::string& name);          // in.NAME, a leaf whose gradient is compared
   Tensor complex_input(const std::string& name);  // the same, with its last axis of 2 made complex
-  Tensor constant(const std::string& name);       // in.NAME, without gradient (masks, gradients to optimizers)
+  Tensor constant(const std::string& name);       // in.NAME, without gradient (masks, gradients for optimizers)
   Tensor integers(const std::string& name);       // in.NAME, i64
   Tensor parameter(const std::string& name);      // param.NAME, a leaf whose gradient is compared
-  // Sets each of a module's parameters to the value param.PREFIX+name; Refused if one is missing or has another shape.
+  // Sets each parameter of a module to the value param.PREFIX+name. Throws Refused if one is missing or has another
+  // shape.
   void load(const NamedParameters& parameters, const std::string& prefix = "");
 
-  // Refused if the file has inputs or parameters that were not used.
+  // Throws Refused if the file has inputs or parameters that were not used.
   void check_all_used() const;
 
   struct LeafGradient {
-    std::string name;  // "grad.in.x", …
-    Tensor leaf;       // watched, or
+    std::string name;  // for example "grad.in.x"
+    Tensor leaf;       // the watched tensor, unless the leaf is a parameter
     Parameter parameter;
   };
   const std::vector<LeafGradient>& leaves() const { return leaves_; }

@@ -21,7 +21,7 @@ const Kind embedding_kind{"embedding", [](Case& c) {
                             return embedding(c.integers("indices"), c.parameter("weight"));
                           }};
 
-// One step with the gradient g, a slice of in.grads.
+// One step with the gradient g, which is a slice of in.grads.
 using Step = std::function<void(Tensor& p, const Tensor& g, std::int64_t step)>;
 
 Step optimizer_named(Case& c) {

@@ -1,5 +1,5 @@
-// Golden kinds: rpe, tno, glu, gtu, tnn_layer. The cases in own/ were computed with tnn-pytorch
-// (github.com/Doraemonzzz/tnn-pytorch, in f64). Beyond the required keys they have that package's options under its
+// Golden kinds: rpe, tno, glu, gtu, tnn_layer. The cases in own/ were computed with tnn-pytorch in f64
+// (github.com/Doraemonzzz/tnn-pytorch). In addition to the required keys, they have that package's options under its
 // names.
 #include "golden.h"
 #include "weft/tnn.h"
@@ -7,7 +7,7 @@
 namespace weft::golden {
 namespace {
 
-// A config object that is Refused if it has a key that nobody reads.
+// A config object. A key that nobody reads is an error (Refused).
 class Keys {
  public:
   explicit Keys(const nlohmann::json& object) : object_(object) {
@@ -55,7 +55,7 @@ void read_rpe(Keys& keys, TnnConfig& options) {
   options.bias = keys.get<bool>("bias", true);
 }
 
-// Returns whether it is causal.
+// Returns whether the case is causal.
 bool read_tno(Keys& keys, TnnConfig& options) {
   read_rpe(keys, options);
   options.rpe_dim = keys.size("rpe_dim");
@@ -68,7 +68,7 @@ bool read_tno(Keys& keys, TnnConfig& options) {
   return keys.get<bool>("causal");
 }
 
-// Returns whether it is causal. The cases have one norm and one bias for a whole layer.
+// Returns whether the case is causal. A case has one kind of norm and one bias setting for the whole layer.
 bool read_gtu(const nlohmann::json& object, std::int64_t& embed_dim, TnnConfig& options) {
   Keys keys(object);
   options.heads = keys.size("num_heads");
@@ -84,7 +84,7 @@ bool read_gtu(const nlohmann::json& object, std::int64_t& embed_dim, TnnConfig& 
   return causal;
 }
 
-// A Module with the case's parameters, applied to in.x.
+// Applies a Module with the case's parameters to in.x.
 template <class Module>
 Tensor apply(Case& c, const Module& module) {
   c.load(parameters_of(module));

@@ -26,7 +26,7 @@ struct Options {
 struct Comparison {
   bool ok = true;
   double max_error = 0;
-  std::string where;  // place of the largest error
+  std::string where;  // position of the largest error
 };
 
 std::string position(std::int64_t flat, const Shape& shape) {
@@ -38,7 +38,7 @@ std::string position(std::int64_t flat, const Shape& shape) {
   return "[" + text;
 }
 
-// Complex tensors as real ones with a last axis of 2, all in f64.
+// Returns complex tensors as real tensors with a last axis of size 2, all in f64.
 Tensor as_pairs(const Tensor& x) {
   if (!is_complex(x.dtype())) return raw::convert(x, DType::f64);
   const auto values = raw::convert(x, DType::c128).to_vector<std::complex<double>>();
@@ -49,7 +49,7 @@ Tensor as_pairs(const Tensor& x) {
   return Tensor::from(pairs, shape);
 }
 
-// |got - want| <= rtol · max|want| + atol. NaN never passes.
+// Checks |got - want| <= rtol · max|want| + atol. NaN never passes.
 Comparison compare(const Tensor& got_tensor, const Tensor& want_tensor, DType dtype) {
   const Tensor pairs = as_pairs(got_tensor);
   const Shape& shape = want_tensor.shape();
@@ -116,7 +116,7 @@ std::string base_name(const std::string& path) {
   return name;
 }
 
-// Returns 0, 1 or 2 for the exit code.
+// Returns the exit code: 0, 1 or 2.
 int check(const std::string& path, const Options& options) {
   const std::string name = base_name(path);
   try {

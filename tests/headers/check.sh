@@ -1,11 +1,11 @@
 #!/bin/sh
 # check.sh COMPILER STANDARD SOURCE_FOLDER
 # Checks that every public header compiles by itself, and twice, as C++17, and all of them as C++20 and 23; that weft.h
-# includes them all; and that their declarations are exported from the shared library. The last needs two pragmas: a
-# namespace's attribute doesn't affect functions that clang 14 sees defined elsewhere.
+# includes them all; and that the shared library exports their declarations. The export needs two pragmas, because with
+# clang 14 a namespace's attribute doesn't affect functions that are defined elsewhere.
 set -eu
 compiler=$1 standard=$2 source=$3
-# Older compilers call it 2b.
+# Older compilers call C++23 "2b".
 if [ "$standard" = 23 ] && ! echo | "$compiler" -std=c++23 -x c++ -fsyntax-only - 2>/dev/null; then standard=2b; fi
 rooms="engine ops models"
 compile() {

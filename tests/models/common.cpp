@@ -1,4 +1,4 @@
-// Properties of every architecture.
+// Tests of properties of every architecture.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using namespace detail;
 
 namespace {}  // namespace
 
-TEST_CASE("models: every task that an architecture declares, and no other") {
+TEST_CASE("models: an architecture supports exactly the tasks that it declares") {
   for (const std::string& arch : own_architectures)
     for (Task task : {Task::causal_lm, Task::masked_lm, Task::classifier}) {
       CAPTURE(arch);
@@ -38,7 +38,7 @@ TEST_CASE("models: every task that an architecture declares, and no other") {
     }
 }
 
-TEST_CASE("models: dropout only where it is asked for") {
+TEST_CASE("models: dropout applies only if it is requested") {
   const Tensor tokens = random_tokens(2, 5);
   const Random random(3), other(4);
   for (const std::string& arch : own_architectures)
@@ -58,15 +58,15 @@ TEST_CASE("models: dropout only where it is asked for") {
     }
 }
 
-TEST_CASE("models: no two parameters are drawn from one stream of random numbers") {
+TEST_CASE("models: no two parameters use the same stream of random numbers") {
   for (const std::string& arch : architectures())
     for (Task task : {Task::masked_lm, Task::classifier}) {
-      std::vector<std::vector<double>> drawn;  // the first three numbers, divided by the first
+      std::vector<std::vector<double>> drawn;  // the first three numbers, divided by the first one
       const std::string config = R"({"d_model":6,"layers":2,"seq_len":8})";
       const auto model = make_model({arch, task, 7, 3, config}, {Random(5), DType::f64});
       for (const auto& [name, parameter] : model->parameters()) {
         const auto x = parameter.value().to_vector<double>();
-        if (x.size() < 3 || x[0] == x[1]) continue;  // too few, or all 0 or 1
+        if (x.size() < 3 || x[0] == x[1]) continue;  // too few numbers, or all are 0 or 1
         for (const auto& other : drawn) {
           const std::string text = name;
           CAPTURE(text);
@@ -78,14 +78,14 @@ TEST_CASE("models: no two parameters are drawn from one stream of random numbers
     }
 }
 
-// f32, at sizes in common use, where TNN's products use the FFT.
+// Uses f32 and common sizes, for which TNN's products use the FFT.
 TEST_CASE("causal language models of default sizes, n = 512: no look-ahead, and the token stream's logits") {
   const std::int64_t n = 512;
   CHECK(toeplitz_form(1, 1, n, 3 * 128, true) == ToeplitzForm::ring);
   for (const std::string arch : {"gmlp", "tnn"}) {
     CAPTURE(arch);
     const auto model = make_model({arch, Task::causal_lm, 7, 0, R"({"seq_len":512})"}, {Random(5), DType::f32});
-    for (auto [name, parameter] : model->parameters())  // the initial spatial weights, of 0.01, hardly mix
+    for (auto [name, parameter] : model->parameters())  // the initial spatial weights of 0.01 hardly mix tokens
       if (name.find("sgu.weight") != std::string::npos) parameter.assign(Random(6).uniform({n, n}, -0.1, 0.1));
     const Tensor tokens = random_tokens(1, n), full = (*model)(tokens);
     const auto ids = tokens.to_vector<std::int64_t>();
@@ -118,7 +118,7 @@ constexpr struct {
 
 }  // namespace
 
-TEST_CASE("token streams: an Error once a parameter was written since the first token") {
+TEST_CASE("token streams: writing a parameter after the first token makes the next token an Error") {
   for (const auto& [arch, config] : all_streams)
     for (const bool assigns : {true, false}) {
       const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, Init{});
@@ -132,7 +132,7 @@ TEST_CASE("token streams: an Error once a parameter was written since the first 
           else Tensor(changed).mutable_data<float>()[0] += 1;
         };
         const auto stream = model->stream();
-        write();  // before the first token nothing is kept
+        write();  // before the first token the stream has no state
         const Tensor first = stream->next(3);
         CHECK(same_bits(first, model->stream()->next(3)));
         (void)stream->next(2);
@@ -158,7 +158,7 @@ TEST_CASE("token streams: a refused token leaves the text unchanged") {
   }
 }
 
-TEST_CASE("Linear: its copies of the weight follow the weight") {
+TEST_CASE("Linear: its copies of the weight are updated with the weight") {
   const Linear layer(5, 7, {Random(1), DType::f32});
   const Tensor x = Random(2).normal({40, 5}, 0, 1);
   const auto check = [&] { CHECK(same_bits(layer(x), linear(x, layer.weight, layer.bias))); };
@@ -168,7 +168,7 @@ TEST_CASE("Linear: its copies of the weight follow the weight") {
   Parameter(layer.weight).assign(Random(3).normal({7, 5}, 0, 1));
   check();
   const Tensor flat = Random(4).normal({70}, 0, 1);
-  for (const std::int64_t offset : {0, 35}) {  // one storage, one version
+  for (const std::int64_t offset : {0, 35}) {  // two tensors with one storage and one version
     rebind(layer.weight, flat.view({7, 5}, {5, 1}, offset));
     check();
   }
@@ -186,7 +186,7 @@ TEST_CASE("Linear: its copies of the weight follow the weight") {
     Tape tape;
     (void)layer(tape.watch(x));
   }
-  CHECK(baseline.memory().use().current < before);  // the packed copy is gone
+  CHECK(baseline.memory().use().current < before);  // the packed copy was freed
 }
 
 }  // namespace weft::test

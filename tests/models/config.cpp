@@ -1,4 +1,5 @@
-// Configs: every field of the struct is listed, so that it is read, checked and saved. Models that have only shapes.
+// Tests of configs, whose list of fields must have every field of the struct, so that it is read, checked and saved.
+// Also tests models that have only shapes.
 #include "weft/config.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +31,7 @@ struct Listed {
   }
 };
 
-// Not a plain struct: it may list any fields.
+// Not a plain struct, so it may list any fields.
 struct Own {
   Own() : hidden(3) {}
   std::int64_t size = 1, hidden;
@@ -41,7 +42,7 @@ struct Own {
   }
 };
 
-// weft's own configs list all fields.
+// weft's own configs list all their fields.
 static_assert(detail::count_fields<GmlpConfig>() == 7);
 static_assert(detail::count_fields<TnnConfig>() == 26);
 static_assert(detail::count_fields<FnetConfig>() == 14);
@@ -59,7 +60,7 @@ TEST_CASE("config: a field that isn't listed is an error wherever the list is us
   CHECK(config_to_json(Own()) == R"({"size":1})");
 }
 
-TEST_CASE("config: a field that came later is written unless it has its default; specs of structs") {
+TEST_CASE("config: a field that was added later is written unless it has its default, and specs from structs") {
   FnetConfig fnet;
   fnet.layers = 3;
   CHECK(config_to_json(fnet).find("tied") == std::string::npos);
@@ -81,7 +82,7 @@ TEST_CASE("config: a field that came later is written unless it has its default;
   CHECK(make_model(model_spec(tnn, Task::causal_lm, 7), {})->arch() == std::string("tnn"));
 }
 
-TEST_CASE("config: errors for values of another type name the expected type") {
+TEST_CASE("config: an error for a value of a wrong type names the expected type") {
   const auto error = [](const std::string& json) -> std::string {
     try {
       (void)config_from_json<Listed<true>>("here", json);
@@ -118,7 +119,7 @@ struct Ranges {
 
 }  // namespace
 
-TEST_CASE("config: numbers are in their ranges") {
+TEST_CASE("config: numbers must be in their ranges") {
   const auto error = [](const std::string& json) -> std::string {
     try {
       (void)config_from_json<Ranges>("here", json);
@@ -148,7 +149,7 @@ TEST_CASE("config: numbers are in their ranges") {
   }
 }
 
-TEST_CASE("config: activations are written by their names, whatever they were called") {
+TEST_CASE("config: activations are written by their standard names") {
   const auto config = [](const char* arch, Task task, const char* text) {
     return make_model({arch, task, 7, 0, text}, {})->config();
   };
@@ -161,7 +162,7 @@ TEST_CASE("config: activations are written by their names, whatever they were ca
   CHECK(fnet.find(R"("activation":"gelu_tanh")") != std::string::npos);
 }
 
-TEST_CASE("models that have only shapes: the same parameters, each of one element") {
+TEST_CASE("models that have only shapes: the same parameters, each stored as one element") {
   for (const std::string& arch : own_architectures)
     for (Task task : architecture(arch).tasks) {
       CAPTURE(arch);
@@ -189,7 +190,7 @@ TEST_CASE("models that have only shapes: the same parameters, each of one elemen
   CHECK_THROWS_AS(make_model({"tnn", Task::causal_lm, 7, 0, R"({"layers":0,"d_model":1000})"}, shapes), Error);
 }
 
-TEST_CASE("read_text: without a byte order mark, and with its errors") {
+TEST_CASE("read_text: it drops a byte order mark and reports errors") {
   const TemporaryFolder folder;
   const std::string mark = "\xEF\xBB\xBF";
   const auto read = [&](const std::string& text) {
@@ -205,7 +206,7 @@ TEST_CASE("read_text: without a byte order mark, and with its errors") {
   CHECK_THROWS_WITH_AS(read(mark + "\xFF"), doctest::Contains("invalid UTF-8 at byte 3"), Error);
 }
 
-TEST_CASE("check_batch: each of its reasons by itself") {
+TEST_CASE("check_batch: each reason for an error separately") {
   CHECK_NOTHROW(check_batch("here", 2, 2, 1));
   CHECK_THROWS_WITH_AS(check_batch("here", 1, 2, 1), "[here] expected sequences of at least 2 tokens, got 1", Error);
   CHECK_THROWS_WITH_AS(check_batch("here", 2, 2, 0), "[here] expected a batch of at least 1 sequence, got 0", Error);

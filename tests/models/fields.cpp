@@ -1,4 +1,5 @@
-// Layers that list their parameters and parts in fields(): what is collected from this, under which names.
+// Tests of layers that list their parameters and parts in fields(): which parameters are collected, and under which
+// names.
 #include <doctest/doctest.h>
 
 #include "weft/layers.h"
@@ -6,7 +7,7 @@
 namespace weft::test {
 namespace {
 
-// A part with its own collect().
+// A part that defines its own collect().
 struct ByHand {
   void collect(const std::string& prefix, NamedParameters& out) const { out.emplace_back(prefix + "own", one); }
   Parameter one{Tensor::zeros({1})};
@@ -44,7 +45,7 @@ struct Whole : Layer<Whole> {
 
 }  // namespace
 
-TEST_CASE("fields: parameters by name, in the order of the list; absent parts are left out") {
+TEST_CASE("fields: parameters by name, in the order of the list, without absent parts") {
   const Whole whole;
   NamedParameters collected;
   whole.collect("a.", collected);

@@ -13,7 +13,7 @@ namespace {
 
 const Init init64{Random(5), DType::f64};
 
-// The parameters of a model or layer by name, and the layers made of them.
+// The parameters of a model or layer by name, and the layers that consist of them.
 struct Values {
   std::map<std::string, Tensor> all;
   double eps;
@@ -50,12 +50,12 @@ TEST_CASE("FNet of the paper: the base encoder with pooler has 82,861,056 parame
   for (const auto& entry : base->parameters())
     if (entry.first.find("encoder.") == 0) parameters.push_back(entry);
   CHECK(parameter_count(parameters) == 82861056);
-  // without pooler, with transform, norm and the decoder's bias
+  // without the pooler, with the transform, the norm and the decoder's bias
   CHECK(parameter_count(base->parameters()) == 82894592);
-  CHECK(base->config().find(R"("activation":"gelu_tanh","eps":1e-12)") != std::string::npos);  // the paper's
+  CHECK(base->config().find(R"("activation":"gelu_tanh","eps":1e-12)") != std::string::npos);  // as in the paper
 }
 
-TEST_CASE("FNet encoder: d_ffn 0 is 4 d_model, in an encoder as in a model") {
+TEST_CASE("FNet encoder: d_ffn 0 means 4 d_model, in an encoder as in a model") {
   FnetConfig config;
   config.d_model = 6;
   config.layers = 1;
@@ -66,7 +66,7 @@ TEST_CASE("FNet encoder: d_ffn 0 is 4 d_model, in an encoder as in a model") {
   CHECK(model->config().find("\"d_ffn\":24") != std::string::npos);
 }
 
-TEST_CASE("FNet layer: pre-norm and post-norm as compositions of operations") {
+TEST_CASE("FNet layer: pre-norm and post-norm equal compositions of operations") {
   const Tensor x = random_tensor({{2, 5, 6}}, 1);
   const auto mix = [](const Tensor& v) { return real(fft2(v, 1, 2)); };
   const auto ffn = [](const FnetLayer& layer, const Tensor& v) {
@@ -82,7 +82,7 @@ TEST_CASE("FNet layer: pre-norm and post-norm as compositions of operations") {
   CHECK(max_difference(pre(x), y) < 1e-12);
 }
 
-TEST_CASE("FNet embeddings: of token, position and type, with the given eps") {
+TEST_CASE("FNet embeddings: the sum for token, position and type, normalized with the given eps") {
   for (double eps : {1e-12, 0.5}) {
     const FnetEmbeddings embeddings(7, 5, 3, 6, init64, eps);
     randomize(parameters_of(embeddings));
@@ -111,7 +111,7 @@ TEST_CASE("FNet encoder: dropout of the embeddings") {
   CHECK(max_difference(encoder(tokens_2x4, types_2x4), encoder.embeddings(tokens_2x4, types_2x4)) == 0);
 }
 
-TEST_CASE("FNet models as compositions of operations: every norm, activation and eps, random parameters") {
+TEST_CASE("FNet models equal compositions of operations: every norm, activation and eps, random parameters") {
   for (Task task : {Task::masked_lm, Task::classifier})
     for (const std::string norm : {"post", "pre"})
       for (Activation act : {Activation::gelu_tanh, Activation::relu})
@@ -174,7 +174,7 @@ TEST_CASE("FNet models: gradients, shapes, padding length") {
   }
 }
 
-TEST_CASE("FNet: configs that are refused") {
+TEST_CASE("FNet: invalid configs are refused") {
   CHECK_THROWS_WITH_AS(make_model({"fnet", Task::causal_lm, 7, 0, "{}"}, Init{}),
                        "[fnet] this architecture does not support the task causal-lm; its tasks are masked-lm, "
                        "classifier, regression, multilabel, "

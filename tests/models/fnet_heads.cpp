@@ -1,4 +1,4 @@
-// FNet's token types, and its heads besides the task's.
+// Tests of FNet's token types, and of heads other than the task's own.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ const Tensor their_types = Tensor::from<std::int64_t>({0, 0, 0, 1, 1, 1, 0, 0, 0
 
 }  // namespace
 
-TEST_CASE("FNet: types of tokens, given or by the separator") {
+TEST_CASE("FNet: token types, given or derived from the separator") {
   const auto plain = made(Task::masked_lm, small()), typed = made(Task::masked_lm, small("task", true, sep));
   const Tensor zeros = Tensor::zeros({4, 8}, DType::i64);
   CHECK(max_difference((*plain)(pair_of_texts), fnet(plain).run(pair_of_texts, zeros).words) == 0);
@@ -76,7 +76,7 @@ TEST_CASE("FNet: types of tokens, given or by the separator") {
   CHECK(gradient_error(f, {pair_of_texts}, typed->parameters()) <= 1e-6);
 }
 
-TEST_CASE("FNet: the heads of pre-training, as compositions of operations") {
+TEST_CASE("FNet: the heads of pre-training equal compositions of operations") {
   const auto model = made(Task::masked_lm, small("next-sentence"));
   const FnetOutputs all = fnet(model).run(pair_of_texts, their_types);
   CHECK(all.hidden.shape() == Shape{4, 8, 6});
@@ -94,7 +94,7 @@ TEST_CASE("FNet: the heads of pre-training, as compositions of operations") {
     return concat({reshape(out.words, {-1}), reshape(out.classes, {-1})}, 0);
   };
   CHECK(gradient_error(both, {pair_of_texts}, model->parameters()) <= 1e-6);
-  // A pooler beside the head of the masked language model doesn't change the head.
+  // A pooler in addition to the masked language model's head doesn't change that head.
   const auto with_pooler = made(Task::masked_lm, small("pooler"));
   const FnetOutputs two = fnet(with_pooler).run(pair_of_texts);
   CHECK(two.pooled.defined());
@@ -105,7 +105,7 @@ TEST_CASE("FNet: the heads of pre-training, as compositions of operations") {
   CHECK_FALSE(has(*alone, "pooler.dense.weight"));
 }
 
-TEST_CASE("FNet: classifiers of the next sentence, and only a pooler") {
+TEST_CASE("FNet: classifiers of the next sentence, and models with only a pooler") {
   const auto next = made(Task::classifier, small("next-sentence"), 2);
   const FnetOutputs all = fnet(next).run(pair_of_texts);
   CHECK(max_difference(all.classes, (*next)(pair_of_texts)) == 0);
@@ -144,7 +144,7 @@ TEST_CASE("FNet: a separate decoder") {
   CHECK(gradient_error(f, {pair_of_texts}, model->parameters()) <= 1e-6);
 }
 
-TEST_CASE("FNet: a classifier of [CLS] needs a layer") {
+TEST_CASE("FNet: a classifier that reads [CLS] needs a layer") {
   FnetConfig config;
   config.layers = 0;
   CHECK_THROWS_WITH_AS(made(Task::classifier, config, 3), doctest::Contains("sees only the first token"), Error);
@@ -152,7 +152,7 @@ TEST_CASE("FNet: a classifier of [CLS] needs a layer") {
   CHECK_NOTHROW(made(Task::classifier, config, 3));
 }
 
-TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, as compositions of operations") {
+TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token equal compositions of operations") {
   FnetConfig config = small("last");
   config.embeddings = "sinusoidal";
   config.layers = 0;
@@ -178,11 +178,11 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, as co
   const FnetOutputs all = fnet(model).run(ids);
   CHECK(max_difference(all.classes, want) < 1e-12);
   CHECK_FALSE(all.pooled.defined());
-  CHECK(model->parameters().size() == 5);  // word, norm and classifier
+  CHECK(model->parameters().size() == 5);  // the word embedding, norm and classifier
   CHECK_FALSE(model->gives_features());
 }
 
-TEST_CASE("FNet embeddings: words begin with a deviation of 0.02, before sinusoidal positions with 1 / √d_model") {
+TEST_CASE("FNet embeddings: initial words have deviation 0.02, or 1 / √d_model before sinusoidal positions") {
   for (const auto kind : {FnetEmbeddingsKind::bert, FnetEmbeddingsKind::sinusoidal}) {
     const FnetEmbeddings embeddings(1000, 8, 2, 64, init64, 1e-5, kind);
     const double squares = sum(square(embeddings.word.weight), {0, 1}).item();
@@ -190,7 +190,7 @@ TEST_CASE("FNet embeddings: words begin with a deviation of 0.02, before sinusoi
   }
 }
 
-TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, elsewhere") {
+TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token: gradients, configs, errors") {
   FnetConfig config = small("last");
   config.embeddings = "sinusoidal";
   const auto model = made(Task::classifier, config, 3);
@@ -213,7 +213,7 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token, elsew
                     "[fnet embeddings] expected one of bert, sinusoidal, plain, got \"learned\"");
 }
 
-TEST_CASE("FNet: a config with no new fields is written as before") {
+TEST_CASE("FNet: a config without the new fields is written as before") {
   const auto before = made(Task::masked_lm, small());
   CHECK(
       before->config() ==
@@ -228,7 +228,7 @@ TEST_CASE("FNet: a config with no new fields is written as before") {
   CHECK(more->config_for(Task::classifier).find(R"("separator":5)") != std::string::npos);
 }
 
-TEST_CASE("FNet: models with more heads are saved, loaded for either purpose, and gone on with") {
+TEST_CASE("FNet: models with more heads are saved, loaded for either purpose, and trained further") {
   const TemporaryFolder folder;
   const auto tokenizer = tokenizer_from_json(R"({"unit":"ids","size":9,"pad":3})");
   const Init init{Random(5)};
@@ -253,7 +253,7 @@ TEST_CASE("FNet: models with more heads are saved, loaded for either purpose, an
     }
 }
 
-TEST_CASE("FNet: a classifier of the tokens' mean") {
+TEST_CASE("FNet: a classifier that reads the mean over tokens") {
   const auto model = made(Task::classifier, small("mean"), 3);
   const Tensor hidden = fnet(model).run(pair_of_texts).hidden;  // (4, 8, 6)
   const auto x = hidden.to_vector<double>();

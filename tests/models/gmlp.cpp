@@ -26,7 +26,7 @@ TEST_CASE("gMLP of the original experiment has 9,933,377 parameters") {
   CHECK(parameter_count(model->parameters()) == 9933377);
 }
 
-TEST_CASE("gMLP: d_ffn is 8 d_model unless it is given") {
+TEST_CASE("gMLP: d_ffn is 8 d_model by default") {
   const auto ffn = [](const std::string& config) {
     const std::string all = make_model({"gmlp", Task::causal_lm, 7, 0, config}, Init{})->config();
     return std::stoi(all.substr(all.find("\"d_ffn\":") + 8));
@@ -59,7 +59,7 @@ TEST_CASE("spatial gating unit and block: gradients, every mask") {
   }
 }
 
-TEST_CASE("spatial gating unit and block: a mix replaces weight, mask and bias, and excludes a mask") {
+TEST_CASE("spatial gating unit and block: a mix replaces weight, mask and bias, and can't be combined with a mask") {
   const GmlpBlock block(4, 6, 7, init64);
   const Tensor z = random_tensor({{5, 2, 6}}, 3), x = random_tensor({{5, 2, 4}}, 4);
   const SpatialMix mix = [](const Tensor& z1, const Tensor& v) { return mul(z1, scale(v, 3)); };
@@ -86,7 +86,7 @@ TEST_CASE("gMLP models: gradients and shapes") {
   CHECK(gradient_error(f, {random_tokens(2, 4)}, tied->parameters()) <= 1e-6);
 }
 
-TEST_CASE("gMLP models as compositions of operations; padding is not in a classifier's mean") {
+TEST_CASE("gMLP models equal compositions of operations, and a classifier's mean excludes padding") {
   const std::tuple<Task, bool, bool> kinds[] = {{Task::causal_lm, true, false},  {Task::causal_lm, false, true},
                                                 {Task::causal_lm, false, false}, {Task::masked_lm, true, true},
                                                 {Task::classifier, true, false}, {Task::classifier, false, false}};
@@ -135,7 +135,7 @@ TEST_CASE("gMLP models as compositions of operations; padding is not in a classi
   }
 }
 
-TEST_CASE("gMLP language model: a token doesn't change the logits before it") {
+TEST_CASE("gMLP language model: a token doesn't change the logits of earlier tokens") {
   const auto model = small_model(Task::causal_lm);
   randomize(model->parameters());
   const Tensor tokens = random_tokens(1, 9), before = (*model)(tokens);
@@ -148,7 +148,7 @@ TEST_CASE("gMLP language model: a token doesn't change the logits before it") {
   }
 }
 
-TEST_CASE("gMLP token stream: the logits of the full forward pass, and a window that slides") {
+TEST_CASE("gMLP token stream: the logits of the full forward pass, and the sliding window") {
   const auto model = small_model(Task::causal_lm);
   randomize(model->parameters());
   const Tensor tokens = random_tokens(1, 9), full = (*model)(tokens);
@@ -159,7 +159,7 @@ TEST_CASE("gMLP token stream: the logits of the full forward pass, and a window 
     logits = stream->next(ids[static_cast<std::size_t>(i)]);
     CHECK(max_difference(logits, reshape(slice(full, 1, i, i + 1), {7})) <= 1e-5);
   }
-  // The tenth token: the window is the newer half of the nine, and the new one.
+  // At the tenth token, the window becomes the newer half of the nine tokens and the new token.
   logits = stream->next(3);
   std::vector<std::int64_t> window(ids.begin() + 5, ids.end());
   window.push_back(3);

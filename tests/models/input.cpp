@@ -1,4 +1,5 @@
-// Models that read frames and pictures: patches, normalization, positions, and the same outputs as from tokens.
+// Tests of models that read frames and pictures: patches, normalization, positions, and the same outputs as from
+// tokens.
 #include "weft/input.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +31,7 @@ InputSpec frames_of(std::int64_t channels) {
   return spec;
 }
 
-// Pictures of 4 x 6 pixels in patches of 2 x 2.
+// Pictures of 4 x 6 pixels, in patches of 2 x 2 pixels.
 InputSpec pictures(std::int64_t channels = 2) {
   InputSpec spec = frames_of(channels);
   spec.height = 4;
@@ -80,7 +81,7 @@ const std::vector<Task> row_tasks = {Task::classifier, Task::regression, Task::m
 
 }  // namespace
 
-TEST_CASE("patches: each is a block of the picture, row by row") {
+TEST_CASE("patches: each patch is a block of the picture, row by row") {
   const Tensor x = numbers({2, 4, 6, 3});
   const Tensor y = patches_of(x, 2);
   REQUIRE(y.shape() == Shape{2, 6, 12});
@@ -131,7 +132,7 @@ TEST_CASE("frame embedding: W (x - mean) / deviation + b, plus positions") {
   }
 }
 
-TEST_CASE("models of frames: the same outputs as from tokens whose embedding the frames are") {
+TEST_CASE("models of frames: outputs equal those for tokens whose embeddings are the frames") {
   const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3, 4, 5, 8, 7, 6}, {2, 4});
   for (const std::string& arch : own_architectures)
     for (const Task task : row_tasks)
@@ -156,7 +157,7 @@ TEST_CASE("models of frames: the same outputs as from tokens whose embedding the
         CHECK(max_abs(sub(got, want)) < 1e-12);
         CHECK(same_bits(from_tokens->forward({tokens, {}}), want));
 
-        // Tokens and frames together: half of each.
+        // The inputs are tokens and frames, half of each.
         const auto from_both = made(arch, task, frames_of(d_model), vocabulary, more);
         for (const auto& [name, parameter] : from_frames->parameters()) set(*from_both, name, parameter.value());
         set(*from_both, words(arch), scale(value(*from_tokens, words(arch)), 0.5));
@@ -164,7 +165,7 @@ TEST_CASE("models of frames: the same outputs as from tokens whose embedding the
       }
 }
 
-TEST_CASE("models of frames: positions of the input replace the architecture's") {
+TEST_CASE("models of frames: positions of the input replace those of the architecture") {
   const Tensor x = numbers({2, 4, 5});
   for (const std::string arch : {"gmlp", "fnet"}) {
     CAPTURE(arch);
@@ -200,7 +201,7 @@ TEST_CASE("models of frames and pictures: gradients of every parameter") {
       }
 }
 
-TEST_CASE("models of frames: a row's outputs depend on no other row, and the bits on no number of threads") {
+TEST_CASE("models of frames: a row's outputs don't depend on other rows, nor its bits on the number of threads") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const auto model = made(arch, Task::regression, frames_of(5));
@@ -233,7 +234,7 @@ TEST_CASE("models of frames: bf16 rounds the activations") {
   }
 }
 
-TEST_CASE("inputs that don't fit a model are refused by name") {
+TEST_CASE("errors for inputs that don't fit a model name the input") {
   const auto refused = [](const Model& model, const ModelInput& input) {
     return error_of([&] { (void)model.forward(input); });
   };
@@ -263,7 +264,7 @@ TEST_CASE("inputs that don't fit a model are refused by name") {
   }
 }
 
-TEST_CASE("input specs: JSON and back, and what is refused") {
+TEST_CASE("input specs: conversion to JSON and back, and invalid specs") {
   InputSpec spec = pictures();
   spec.positions = "learned";
   spec.mean = {0.1, 1.0 / 3};
@@ -298,7 +299,7 @@ TEST_CASE("normalization: mean and deviation of each channel") {
   CHECK_THROWS_AS(set_normalization(spec, Tensor::from<float>({1, INFINITY}, {1, 2})), Error);
 }
 
-TEST_CASE("models that read frames: language models and architectures of tokens refuse") {
+TEST_CASE("models that read frames: refused for language models and for architectures that only read tokens") {
   for (const std::string& arch : own_architectures)
     CHECK_THROWS_WITH_AS((void)made(arch, Task::masked_lm, frames_of(2), vocabulary),
                          doctest::Contains("a masked-lm reads only tokens, got frames of 2 channels"), Error);
@@ -306,7 +307,7 @@ TEST_CASE("models that read frames: language models and architectures of tokens 
                        Error);
 }
 
-TEST_CASE("models that read frames: saved and loaded") {
+TEST_CASE("models that read frames are saved and loaded") {
   const Tensor x = numbers({2, 4, 6, 2}, 9, DType::f32);
   for (const std::string& arch : own_architectures)
     for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
@@ -328,7 +329,7 @@ TEST_CASE("models that read frames: saved and loaded") {
       CHECK(same_bits(loaded.model->forward({{}, x}), model->forward({{}, x})));
       CHECK_THROWS_WITH_AS((void)loaded.tokenizer->encode("a"), doctest::Contains("reads numbers, not texts"), Error);
       CHECK(copy_parameters(*loaded.model, *model).empty());
-      std::string config = folder.read("model/config.json");  // of another model than the parameters
+      std::string config = folder.read("model/config.json");  // belongs to a model with other parameters
       config.replace(config.find("0.25"), 4, "0.75");
       folder.write("model/config.json", config);
       CHECK_THROWS_AS((void)load_checkpoint(folder / "model", purpose), Error);

@@ -1,4 +1,4 @@
-// Toeplitz products keep their prepared coefficients, and make new ones when they must.
+// Tests that Toeplitz products keep their prepared coefficients and recompute them only if necessary.
 #include "base/kept_toeplitz.h"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@
 
 namespace weft::test {
 
-TEST_CASE("KeptToeplitz: coefficients are made for each length, batch, version and instruction set, and else kept") {
+TEST_CASE("KeptToeplitz: coefficients are recomputed for a new length, batch, version or instruction set only") {
   for (const bool normalize : {false, true}) {
     detail::KeptToeplitz kept;
     int made = 0;
@@ -40,7 +40,7 @@ TEST_CASE("KeptToeplitz: coefficients are made for each length, batch, version a
   }
 }
 
-TEST_CASE("toeplitz_mix: sums, and means by the coefficients' sums") {
+TEST_CASE("toeplitz_mix: sums, and means that divide by the coefficients' sums") {
   const Tensor x = Tensor::from<double>({1, 2, 4}, {1, 1, 3, 1}), t = Tensor::from<double>({1, 3, 0}, {1, 3, 1});
   CHECK(detail::toeplitz_mix(x, t, true, false).to_vector<double>() == std::vector<double>{1, 5, 10});
   CHECK(detail::toeplitz_mix(x, t, true, true).to_vector<double>() == std::vector<double>{1, 1.25, 2.5});

@@ -1,4 +1,4 @@
-// Toeplitz products row by row, against their definition in f64.
+// Tests of Toeplitz products that are computed row by row, against their definition in f64.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ using Index = std::int64_t;
 
 constexpr Index all_lags = std::numeric_limits<Index>::max();
 
-// The significant coefficients t_0 … t_(n-1) and the rows of v, as a sequence would provide them.
+// The significant coefficients t_0 … t_(n-1) and the rows of v, in the order in which a sequence provides them.
 struct Product {
   Tensor t, v;  // (n, d), f64
   Index n, d, significant;
   DType dtype;
-  Index made = 0;  // lags
+  Index made = 0;  // number of lags
 
   Product(Index length, Index channels, Index significant_lags, DType type)
       : t(Random(3).normal({2 * length + 600, channels}, 0, 1)),
@@ -53,7 +53,7 @@ struct Product {
         [this] { return significant; });
   }
 
-  // Row i by the definition, and Σ |t v|.
+  // Computes row i by the definition, and Σ |t v|.
   void row(Index i, std::vector<double>& y, std::vector<double>& size) const {
     const double *lag = t.data<double>(), *x = v.data<double>();
     y.assign(static_cast<std::size_t>(d), 0);
@@ -66,7 +66,8 @@ struct Product {
       }
   }
 
-  // The largest error of rows (n, d), which begin at row `at`: in units of the rounding of √(Σt² Σv²) and of Σ |t v|.
+  // Returns the largest error of the rows (n, d), the first of which is row `at`. The error is a multiple of the unit
+  // roundoff times √(Σt² Σv²) + Σ |t v|.
   double error(Index at, const Tensor& rows) const {
     const auto got = raw::convert(rows, DType::f64).to_vector<double>();
     const double unit = dtype == DType::f32 ? 0x1p-24 : 0x1p-53;
@@ -82,18 +83,18 @@ struct Product {
     }
     return worst;
   }
-  // ‖t‖₂ ‖v‖₂ for this many standard normal numbers, approximately.
+  // Approximates ‖t‖₂ ‖v‖₂ for this many standard normal numbers.
   double norm(Index i) const {
     return static_cast<double>(significant == all_lags ? i + 1 : std::min(i + 1, 2 * significant));
   }
 };
 
-// Measured below 3; the bounds of the parts add up to much more.
+// The measured error is below 3. The sum of the bounds of the parts is much larger.
 constexpr double most = 8;
 
 }  // namespace
 
-TEST_CASE("online Toeplitz product: row by row, by the definition") {
+TEST_CASE("online Toeplitz product: each row follows the definition") {
   for (const DType dtype : {DType::f64, DType::f32})
     for (const Index significant : {all_lags, Index{1}, Index{2}, Index{64}, Index{65}, Index{66}, Index{100},
                                     Index{129}, Index{130}, Index{131}, Index{300}, Index{700}, Index{5000}}) {
@@ -110,7 +111,7 @@ TEST_CASE("online Toeplitz product: row by row, by the definition") {
     }
 }
 
-TEST_CASE("online Toeplitz product: many channels, and any number of rows at once") {
+TEST_CASE("online Toeplitz product: many channels, and any number of rows per call") {
   for (const Index d : {1, 15, 64, 65, 150}) {
     Product product(900, d, d == 65 ? 150 : all_lags, DType::f64);
     CAPTURE(d);
@@ -132,7 +133,7 @@ TEST_CASE("online Toeplitz product: many channels, and any number of rows at onc
   }
 }
 
-TEST_CASE("online Toeplitz product: copies are independent, and a row that is computed again is the same") {
+TEST_CASE("online Toeplitz product: copies are independent, and a recomputed row is the same") {
   Product product(800, 5, all_lags, DType::f32), other(800, 5, all_lags, DType::f32);
   other.v = raw::convert(Random(9).normal({800, 5}, 0, 1), DType::f64);
   for (const Index shared : {1, 60, 64, 130, 500, 511}) {
@@ -149,7 +150,7 @@ TEST_CASE("online Toeplitz product: copies are independent, and a row that is co
     double worst = 0;
     bool same = true;
     for (Index i = shared; i < std::min<Index>(shared + 200, 800); ++i) {
-      if (i % 7 == 0) {  // rows that are lost, like those of an append() that failed
+      if (i % 7 == 0) {  // these rows are discarded, as if an append() had failed
         (void)a.append(i, other.rows(i, std::min<Index>(800, i + 1 + i % 91)));
         a.prepare(std::min<Index>(800, i + 1 + i % 91));
       }
@@ -163,7 +164,7 @@ TEST_CASE("online Toeplitz product: copies are independent, and a row that is co
   }
 }
 
-TEST_CASE("online Toeplitz product: rows that are appended again replace the earlier ones") {
+TEST_CASE("online Toeplitz product: rows that are appended again replace earlier rows") {
   Product product(1500, 5, all_lags, DType::f32);
   for (const Index first : {100, 600, 1300}) {
     CAPTURE(first);
@@ -179,7 +180,7 @@ TEST_CASE("online Toeplitz product: rows that are appended again replace the ear
   }
 }
 
-TEST_CASE("online Toeplitz product: work is spread over the rows, and none waits behind many rows at once") {
+TEST_CASE("online Toeplitz product: work is spread over the rows, and no row after a long append waits") {
   const Index n = 3000, d = 130;  // 3 pieces per block
   Product product(n, d, all_lags, DType::f32);
   OnlineToeplitz online(product.lags(), 0.3);
@@ -197,7 +198,7 @@ TEST_CASE("online Toeplitz product: work is spread over the rows, and none waits
     most_calls = std::max(most_calls, here);
     CHECK(product.made - made <= (i == 0 ? 3 * 64 : 64));
   }
-  CHECK(most_calls <= 5);  // one call for each level
+  CHECK(most_calls <= 5);  // one call per level
   CHECK(all <= n);
   for (const Index first : {64, 127, 600, 768, 1535, 2000}) {
     OnlineToeplitz prompted(product.lags(), 0.3);
@@ -211,7 +212,7 @@ TEST_CASE("online Toeplitz product: work is spread over the rows, and none waits
   CHECK(after <= 5);
 }
 
-TEST_CASE("online Toeplitz product: with few significant lags memory doesn't grow") {
+TEST_CASE("online Toeplitz product: with few significant lags, memory doesn't grow") {
   Product product(6000, 20, 200, DType::f32);
   OnlineToeplitz online(product.lags(), 0);
   std::size_t used = 0;

@@ -1,4 +1,4 @@
-// Mixing along the rows and the columns of a picture's patches: FNet's transform and TNN's two operators.
+// Tests of mixing along the rows and columns of a picture's patches: FNet's transform and TNN's two operators.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ constexpr double pi = 3.14159265358979323846;
 
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) { return Random(seed).uniform(shape, -1, 1, DType::f64); }
 
-// Pictures of 4 x 6 pixels in patches of 2 x 2.
+// Pictures of 4 x 6 pixels, in patches of 2 x 2 pixels.
 InputSpec pictures() {
   InputSpec spec;
   spec.channels = 1;
@@ -52,7 +52,7 @@ double transformed(const std::vector<double>& x, std::int64_t d, std::int64_t k,
   return sum;
 }
 
-// The Tno on one row or column of patches, x[first], x[first + step], …
+// Applies the Tno to one row or column of patches: x[first], x[first + step], …
 void add_line(const Tno& tno, const Tensor& x, std::int64_t first, std::int64_t step, std::int64_t n,
               std::vector<double>& sum) {
   const std::int64_t d = x.size(2);
@@ -70,7 +70,7 @@ TEST_CASE("picture mixing: FNet's transform runs along rows, columns and channel
   constexpr std::int64_t d = 4;
   FnetLayer layer(d, 8, NormPlace::pre, init64, 1e-12, 0, Activation::gelu_tanh, grid);
   layer.proj2.weight.assign(Tensor::zeros({d, 8}, DType::f64));
-  layer.proj2.bias.assign(Tensor::zeros({d}, DType::f64));  // the layer is now x + mix(norm(x))
+  layer.proj2.bias.assign(Tensor::zeros({d}, DType::f64));  // now the layer computes x + mix(norm(x))
   const Tensor x = numbers({2, patches, d});
   const auto norm = layer.mixing_norm(x);
   const Tensor mixed = sub(layer(x), x);
@@ -94,7 +94,7 @@ TEST_CASE("picture mixing: TNN adds an operator along the rows to one along the 
   for (std::int64_t c = 0; c < grid.columns; ++c) add_line(gtu.toep(), v, c, grid.columns, grid.rows, sum);
   for (std::int64_t r = 0; r < grid.rows; ++r) add_line(*gtu.row_toep(), v, r * grid.columns, 1, grid.columns, sum);
   CHECK(max_abs(sub(gtu.mix(v), Tensor::from(sum, {1, patches, 4}))) < 1e-12);
-  // with heads and several rows in a batch, each row and head as by itself
+  // With heads and several rows in a batch, each row and head gives the result that it has alone.
   options.heads = 2;
   const Gtu heads(4, options, false, init64, grid);
   const Tensor batch = numbers({3, patches, 4}, 4), all = heads.mix(batch);
@@ -103,7 +103,7 @@ TEST_CASE("picture mixing: TNN adds an operator along the rows to one along the 
   CHECK(contains(error_of([&] { (void)gtu.mix(numbers({1, 5, 4})); }), "expected 6 patches, got 5"));
 }
 
-TEST_CASE("picture mixing: gradients of every parameter, and other outputs than along the sequence") {
+TEST_CASE("picture mixing: gradients of every parameter, and outputs that differ from mixing along the sequence") {
   for (const std::string arch : {"fnet", "tnn"}) {
     CAPTURE(arch);
     const auto model = made(arch, pictures());
@@ -141,7 +141,7 @@ TEST_CASE("picture mixing: the grid of an input") {
   CHECK_FALSE(mixing_grid("x", "sequence", pictures()).defined());
 }
 
-TEST_CASE("picture mixing: refused for other inputs and other names") {
+TEST_CASE("picture mixing: it is refused for other inputs and unknown names") {
   for (const std::string arch : {"fnet", "tnn"}) {
     CAPTURE(arch);
     InputSpec frames;

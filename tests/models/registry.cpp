@@ -1,4 +1,5 @@
-// A custom architecture: registered, made, trained, saved, loaded, measured and sampled by its name.
+// Tests of a custom architecture, which is registered, created, trained, saved, loaded, evaluated and sampled by its
+// name.
 #include "weft/architecture.h"
 
 #include <doctest/doctest.h>
@@ -34,7 +35,7 @@ struct MeanConfig {
   }
 };
 
-// logits_i = head(tanh(start + mean_(j <= i) scale · E[token_j])), which sees the last seq_len tokens.
+// logits_i = head(tanh(start + mean_(j <= i) scale · E[token_j])). The mean is over the last seq_len tokens.
 class MeanModel : public Model {
  public:
   MeanModel(const ModelSpec& spec, const Init& init)
@@ -108,7 +109,7 @@ bool known(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("architectures: weft's own ones state their tasks") {
+TEST_CASE("architectures: weft's own architectures state their tasks") {
   CHECK(architecture("gmlp").tasks == std::vector<Task>{Task::causal_lm, Task::masked_lm, Task::classifier,
                                                         Task::regression, Task::multilabel, Task::tagging,
                                                         Task::forecast, Task::retrieval});
@@ -131,7 +132,7 @@ TEST_CASE("architectures: weft's own ones state their tasks") {
   }
 }
 
-TEST_CASE("a registered architecture: made, trained, saved, loaded, evaluated") {
+TEST_CASE("a registered architecture: created, trained, saved, loaded, evaluated") {
   register_mean();
   for (Task task : {Task::causal_lm, Task::classifier}) {
     SmallTask small = small_task("gmlp", task);
@@ -156,7 +157,7 @@ TEST_CASE("a registered architecture: made, trained, saved, loaded, evaluated") 
   }
 }
 
-TEST_CASE("a registered architecture without a stream: sampled by repeated passes over its latest tokens") {
+TEST_CASE("a registered architecture without a stream: generation repeats passes over its latest tokens") {
   register_mean();
   const auto tokenizer = characters("abcdef");
   const auto model = make_model({"mean", Task::causal_lm, 7, 0, R"({"seq_len":5})"}, {Random(3)});
@@ -164,7 +165,7 @@ TEST_CASE("a registered architecture without a stream: sampled by repeated passe
   std::vector<std::int64_t> tokens;
   for (std::int64_t i = 0; i < 12; ++i) {
     tokens.push_back(i * i % 7);
-    CHECK_THROWS_AS(stream->next(7), Error);  // beyond the vocabulary: the text is unchanged
+    CHECK_THROWS_AS(stream->next(7), Error);  // the token is beyond the vocabulary, so the text is unchanged
     const Tensor logits = stream->next(tokens.back());
     const std::int64_t n = std::min<std::int64_t>(i + 1, 5);
     const std::vector<std::int64_t> latest(tokens.end() - n, tokens.end());
@@ -221,7 +222,7 @@ TEST_CASE("a registered architecture: config and tasks") {
         R"({"d_model":8,"seq_len":16,"learned_start":true,"scale":3.0,"name":"x"})");
 }
 
-TEST_CASE("register_architecture: names that are taken, and architectures that can't be used") {
+TEST_CASE("register_architecture: names that are taken, and invalid architectures") {
   register_mean();
   for (const char* name : {"gmlp", "mean"})
     CHECK_THROWS_WITH(register_architecture(named(name)), doctest::Contains("is taken"));
@@ -239,7 +240,7 @@ TEST_CASE("register_architecture: names that are taken, and architectures that c
                     "[model] expected a alias causal-lm; its architecture made a mean causal-lm");
 }
 
-TEST_CASE("a checkpoint of a model whose config is no JSON object is refused, and nothing is written") {
+TEST_CASE("a checkpoint of a model whose config is not a JSON object is refused, and nothing is written") {
   struct Odd : MeanModel {
     using MeanModel::MeanModel;
     std::string config() const override { return text; }

@@ -1,4 +1,4 @@
-// Token streams: many tokens at once, and several texts.
+// Tests of token streams: several tokens per call, and several texts.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -57,7 +57,8 @@ Tensor row_of(const Tensor& logits, std::int64_t row) { return slice(logits, 0, 
 
 }  // namespace
 
-TEST_CASE("token streams: many tokens at once equal those tokens one by one, at any length, and so do later tokens") {
+TEST_CASE(
+    "token streams: a call with many tokens, at any length, equals calls with single tokens, also for later tokens") {
   for (const auto& [arch, config] : all_streams)
     for (const DType dtype : {DType::f64, DType::f32}) {
       const std::string options_of_model = config;
@@ -89,7 +90,7 @@ TEST_CASE("token streams: many tokens at once equal those tokens one by one, at 
     }
 }
 
-TEST_CASE("token streams: tokens in pieces of any lengths") {
+TEST_CASE("token streams: tokens in pieces of any length") {
   for (const auto& [arch, config] : all_streams) {
     const std::string options_of_model = config;
     CAPTURE(options_of_model);
@@ -128,8 +129,8 @@ TEST_CASE("token streams: a prompt is one forward pass, and its logits are those
         Tensor full, last;
         const auto first = model->stream();
         const auto stream = first->select({0});
-        (void)(*model)(tokens);       // what is kept from here on is made now,
-        (void)first->append(tokens);  // including what streams share that were selected from one
+        (void)(*model)(tokens);       // creates the state that is kept from now on,
+        (void)first->append(tokens);  // including state that selected streams share
         const std::int64_t forward = linears([&] { full = (*model)(tokens); });
         CHECK(linears([&] { last = stream->append(tokens); }) == forward);
         full = reshape(slice(full, 1, n - 1, n), {1, 7});
@@ -138,8 +139,8 @@ TEST_CASE("token streams: a prompt is one forward pass, and its logits are those
     }
 }
 
-// f32, with small sizes and common ones, for which products are split into pieces.
-TEST_CASE("token streams: a text has the same bits by itself and beside any others") {
+// Uses f32 with small sizes, and with common sizes, for which products are split into pieces.
+TEST_CASE("token streams: a text gives the same bits alone and together with other texts") {
   struct Case {
     const char *arch, *config;
   };
@@ -172,7 +173,7 @@ TEST_CASE("token streams: a text has the same bits by itself and beside any othe
         std::iota(left.begin(), left.end(), 0);
         bool same = true;
         for (std::int64_t i = 0; i < steps; ++i) {
-          if (i == 2 || i == 9) {  // in another order, and without one text
+          if (i == 2 || i == 9) {  // in a different order, and without one text
             Ids chosen(left.size());
             std::iota(chosen.rbegin(), chosen.rend(), 0);
             chosen.erase(chosen.begin() + 1);
@@ -198,7 +199,7 @@ TEST_CASE("token streams: a text has the same bits by itself and beside any othe
   }
 }
 
-TEST_CASE("token streams: several tokens for each of several texts; texts that were selected don't meet") {
+TEST_CASE("token streams: several tokens for each of several texts, and selected texts are independent") {
   for (const auto& [arch, config] : all_streams) {
     const std::string options_of_model = config;
     CAPTURE(options_of_model);
@@ -209,7 +210,7 @@ TEST_CASE("token streams: several tokens for each of several texts; texts that w
     const Tensor logits = both->append(Tensor::from<std::int64_t>({4, 5, 6, 0, 1, 2}, {2, 3}));
     CHECK(same_bits(raw::contiguous(row_of(logits, 0)), a->append(one_row({4, 5, 6}))));
     CHECK(same_bits(raw::contiguous(row_of(logits, 1)), b->append(one_row({0, 1, 2}))));
-    // Each continues as if the others did not exist.
+    // Each text continues as if the others did not exist.
     const auto again = both->select({1, 1, 0});
     const Tensor more = again->append(one_column({3, 4, 5}));
     const auto b_too = b->select({0});
@@ -253,7 +254,7 @@ TEST_CASE("token streams: refused calls leave the texts unchanged") {
   }
 }
 
-TEST_CASE("token streams: nothing is recorded") {
+TEST_CASE("token streams: a tape records nothing") {
   for (const auto& [arch, config] : all_streams) {
     const auto model = made(arch, config, DType::f32);
     Tape tape;
@@ -265,7 +266,7 @@ TEST_CASE("token streams: nothing is recorded") {
   }
 }
 
-TEST_CASE("token streams: slow ones say why") {
+TEST_CASE("token streams: a slow stream states the reason") {
   CHECK(made("gmlp", "{}", DType::f32)->why_stream_is_slow().empty());
   CHECK(made("tnn", "{}", DType::f32)->why_stream_is_slow().empty());
   CHECK(made("tnn", R"({"par_type":2})", DType::f32)->why_stream_is_slow().rfind("with par_type 2 ", 0) == 0);

@@ -1,4 +1,4 @@
-// Models shared by threads that each have their own context.
+// Tests of models that threads share. Each thread has its own context.
 #include <doctest/doctest.h>
 
 #include <thread>
@@ -25,12 +25,12 @@ constexpr std::size_t threads = 4;
 
 std::unique_ptr<Model> make(const Shared& s) { return make_model({s.arch, s.task, 7, 3, s.config}, Init{}); }
 
-// With the lengths 17, 18, 19, …, all above the limit for packing in Linear.
+// The lengths are 17, 18, 19, …, which are all above the limit for packing in Linear.
 Tensor tokens_of(std::size_t thread) {
   return random_tensor(indices({1, 17 + static_cast<std::int64_t>(thread)}, 7), thread + 1);
 }
 
-// Calls run(0), run(1), … at once.
+// Calls run(0), run(1), … concurrently.
 template <class F>
 void at_once(const F& run) {
   std::vector<std::thread> all;

@@ -1,4 +1,4 @@
-// TNN as a model: against its formulas, gradients, config, errors.
+// Tests of TNN as a model: its formulas, gradients, config, errors.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// The whole model by its formulas, from its parameters by name, with explicit Toeplitz matrices.
+// Computes the whole model by its formulas with explicit Toeplitz matrices, from the parameters by name.
 struct TnnByFormulas {
   nlohmann::json config;
   bool causal;
@@ -34,7 +34,7 @@ struct TnnByFormulas {
     return linear(x, p.at(name + ".weight"), is("bias") ? p.at(name + ".bias") : Tensor());
   }
 
-  // The coefficients (d1) of lag k in a sequence of length n.
+  // Returns the coefficients (d1) for lag k in a sequence of length n.
   std::vector<double> coefficients(const std::string& name, double k, double n) const {
     const std::int64_t par_type = config.at("par_type");
     const double place = par_type == 1 ? k : par_type == 2 ? k / (n - 1) : std::exp(k / (n - 1));
@@ -100,7 +100,7 @@ struct TnnByFormulas {
 
 }  // namespace
 
-TEST_CASE("TNN models by their formulas: every option of the config, random parameters") {
+TEST_CASE("TNN models follow their formulas: every option of the config, random parameters") {
   const Tensor tokens = Tensor::from<std::int64_t>({2, 5, 1, 6, 3, 3, 4, 1}, {2, 4});
   const std::string plain = R"("act":"silu","glu_act":"tanh","rpe_act":"gelu","gamma":0.8)";
   for (Task task : {Task::causal_lm, Task::masked_lm, Task::classifier})
@@ -125,7 +125,7 @@ TEST_CASE("TNN: numbers of parameters") {
   // 65·128 + 4 (3·(128·384 + 128·128) + 2·384 + 128 + 2·128 + 128 + 4·128 + rpe) + 2·128,
   // rpe = 64 + 3·(64 + 32·33) + 64 + 384·33
   CHECK(parameter_count(make_model({"tnn", Task::causal_lm, 65, 0, "{}"}, Init{})->parameters()) == 866816);
-  // The original has SimpleRMSNorm, without parameters.
+  // The original uses SimpleRMSNorm, which has no parameters.
   const std::int64_t d = 512, e = 1536, rpe = 128 + 6 * 64 * 65 + e * 65;
   const std::int64_t layer = 3 * d * e + 2 * e + d + rpe + 3 * d * d + 3 * d;
   const ModelSpec original{"tnn", Task::causal_lm, 65, 0,
@@ -133,7 +133,7 @@ TEST_CASE("TNN: numbers of parameters") {
   CHECK(parameter_count(make_model(original, Init{})->parameters()) == 65 * d + 7 * layer);
 }
 
-TEST_CASE("TNN: an untied head and a last norm, in the config only if they are set") {
+TEST_CASE("TNN: an untied head and a final norm, which are in the config only if they are set") {
   const std::string own = R"("tied":false,"final_norm":"simplermsnorm")";
   for (Task task : {Task::causal_lm, Task::masked_lm}) {
     const auto model = small_model(task, own);
@@ -161,13 +161,13 @@ TEST_CASE("TNN models: gradients and shapes") {
   }
 }
 
-TEST_CASE("TNN classifier: padding is not in the mean") {
-  // Without layers the logits are those of the mean embedding.
+TEST_CASE("TNN classifier: the mean excludes padding") {
+  // Without layers, the logits follow from the mean embedding.
   const auto model = make_model({"tnn", Task::classifier, 7, 3, R"({"layers":0,"d_model":6})"}, init64);
   const Tensor padded = Tensor::from<std::int64_t>({2, 5, 0, 0}, {1, 4});
   const Tensor bare = Tensor::from<std::int64_t>({2, 5}, {1, 2});
   CHECK(max_difference((*model)(padded), (*model)(bare)) <= 1e-14);
-  CHECK(max_abs((*model)(Tensor::zeros({1, 3}, DType::i64))) < 10);  // all padding: finite
+  CHECK(max_abs((*model)(Tensor::zeros({1, 3}, DType::i64))) < 10);  // only padding gives a finite result
 }
 
 TEST_CASE("TNN: errors") {
@@ -213,7 +213,7 @@ TEST_CASE("TNN: errors") {
   CHECK_THROWS_AS(Rpe(3, options, init64), Error);
 }
 
-TEST_CASE("TNN config: every field comes back") {
+TEST_CASE("TNN config: every field is written and read again") {
   const auto model = small_model(Task::causal_lm, R"("gamma":0.5,"seq_len":9)");
   const auto again = make_model({"tnn", Task::causal_lm, 7, 0, model->config()}, init64);
   CHECK(again->config() == model->config());

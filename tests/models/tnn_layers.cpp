@@ -1,4 +1,5 @@
-// TNN's layers, Rpe, Tno, Gtu, Glu and the layer made of them: parameters, gradients, coefficients.
+// Tests of TNN's layers Rpe, Tno, Gtu and Glu, and of the layer that consists of them: parameters, gradients,
+// coefficients.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace weft::test {
 namespace {
 
-// Makes the biases of norms random. Without biases, lag 0 is a zero vector inside the Rpe. The next norm then sees only
-// the bias step of the difference quotient, and is too curved for central differences.
+// Makes the biases of norms random. If they were 0, lag 0 would be a zero vector inside the Rpe. Then the next norm
+// would only see the bias step of the difference quotient, where it is too curved for central differences.
 template <class Module>
 double module_gradient_error(const Module& module, const Tensor& x) {
   const NamedParameters parameters = parameters_of(module);
@@ -83,7 +84,7 @@ TEST_CASE("TNN: names and shapes of parameters") {
                                  "feature_mixer.l3.bias(7,)"});
 }
 
-TEST_CASE("TNN: a model's norms and biases are alike") {
+TEST_CASE("TNN: all norms of a model are of one type, and all biases are present or absent") {
   const auto model = [](const char* more) {
     std::vector<std::string> list;
     for (const auto& [name, parameter] : small_model(Task::causal_lm, more)->parameters()) list.push_back(name);
@@ -157,7 +158,7 @@ TEST_CASE("TNN layer: each of its two parts drops its own elements") {
     const bool is_output = name == "token_mixer.o.bias" || name == "feature_mixer.l3.bias";
     parameter.assign(Tensor::full(parameter.value().shape(), is_output ? 1 : 0, DType::f64));
   }
-  // x = 0: each part adds 1, which dropout makes 0 or 2.
+  // With x = 0, each part adds 1, which dropout changes to 0 or 2.
   const Tensor x = Tensor::zeros({2, 5, 64}, DType::f64);
   const Random random(3);
   int count[5] = {};
@@ -168,7 +169,7 @@ TEST_CASE("TNN layer: each of its two parts drops its own elements") {
 }
 
 // The coefficients by their definition, from the Rpe's own values.
-TEST_CASE("Tno: coefficients and their product by the definition") {
+TEST_CASE("Tno: coefficients and their product follow the definition") {
   const Init init{Random(9), DType::f64};
   const std::int64_t n = 6, h = 2, dim = 3, c = h * dim;
   for (std::int64_t par_type : {1, 2, 3})
@@ -178,7 +179,7 @@ TEST_CASE("Tno: coefficients and their product by the definition") {
       options.par_type = par_type;
       options.gamma = 0.9;
       const Tno tno(h, dim, options, causal, init);
-      const Rpe rpe(c, options, init.child(0));  // the one inside the Tno
+      const Rpe rpe(c, options, init.child(0));  // the same as inside the Tno
       const Tensor x = random_tensor({{1, h, n, dim}}, 3);
       const auto got = tno(x).to_vector<double>(), in = x.to_vector<double>();
       const auto t = [&](std::int64_t k, std::int64_t channel) {
@@ -201,9 +202,9 @@ TEST_CASE("Tno: coefficients and their product by the definition") {
     }
 }
 
-TEST_CASE("Tno: a learned decay that underflows leaves lag 0 as it is, and no gradient is NaN") {
+TEST_CASE("Tno: if a learned decay underflows, lag 0 is unchanged and no gradient is NaN") {
   for (DType dtype : {DType::f32, DType::f64})
-    for (double g : {-30.0, -90.0, -200.0, -1e4}) {  // sigmoid(g) is small, below f32's range, 0 in f32, 0
+    for (double g : {-30.0, -90.0, -200.0, -1e4}) {  // sigmoid(g) is small, below f32's range, 0 in f32, and 0
       CAPTURE(g);
       TnnConfig options = small_rpe();
       options.use_decay = false;
@@ -216,7 +217,7 @@ TEST_CASE("Tno: a learned decay that underflows leaves lag 0 as it is, and no gr
       Tape tape;
       const Tensor t = tno.coefficients(4);
       CHECK(same_bits(slice(t, 0, 0, 1).detach(), slice(plain.coefficients(4), 0, 0, 1).detach()));
-      CHECK(max_abs(slice(t, 0, 1, 4).detach()) < 1e-10);  // exp(-30) and less
+      CHECK(max_abs(slice(t, 0, 1, 4).detach()) < 1e-10);  // at most exp(-30)
       Gradients gradients;
       tape.backward(sum(t), gradients);
       for (const auto& named : parameters_of(tno)) {

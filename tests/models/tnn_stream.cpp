@@ -1,4 +1,4 @@
-// TNN token by token: what a token changes, and streams against the full forward pass.
+// Tests of TNN token by token: what a token changes, and streams compared with the full forward pass.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace weft::test {
 
-TEST_CASE("activation_lift: no activation exceeds its argument by more") {
+TEST_CASE("activation_lift: no activation exceeds its argument by more than this value") {
   for (const ActivationName& each : activation_names) {
     CAPTURE(each.name);
     const double lift = detail::activation_lift(each.value);
@@ -24,7 +24,7 @@ TEST_CASE("activation_lift: no activation exceeds its argument by more") {
   }
 }
 
-TEST_CASE("TNN language model: a token doesn't change the logits before it, also beyond the training length") {
+TEST_CASE("TNN language model: a token doesn't change earlier logits, even beyond the training length") {
   for (const char* more : {R"("gamma":0.95)", R"("par_type":3)",
                            R"("act_type":"exp","normalize":true,"use_decay":false,"use_multi_decay":true)"}) {
     const auto model = small_model(Task::causal_lm, std::string(R"("seq_len":4,)") + more);
@@ -41,7 +41,7 @@ TEST_CASE("TNN language model: a token doesn't change the logits before it, also
   }
 }
 
-TEST_CASE("TNN token stream: the logits of the full forward pass, past the training length") {
+TEST_CASE("TNN token stream: the logits of the full forward pass, beyond the training length") {
   const std::int64_t n = 150;  // the history grows twice
   for (const char* more : {R"("gamma":0.95)", R"("par_type":2)", R"("act_type":"exp","normalize":true,"use_norm":true)",
                            R"("use_decay":false,"use_multi_decay":true,"prenorm":false,"norm_type":"simplermsnorm")"
@@ -56,7 +56,7 @@ TEST_CASE("TNN token stream: the logits of the full forward pass, past the train
       double worst = 0;
       for (std::int64_t i = 0; i < length; ++i) {
         const Tensor logits = stream->next(ids[static_cast<std::size_t>(i)]);
-        // With par_type 2 the full pass runs over the tokens so far.
+        // With par_type 2, the full pass covers only the tokens so far.
         const Tensor pass = rerun ? (*model)(slice(tokens, 1, 0, i + 1)) : full;
         worst = std::max(worst, max_difference(logits, reshape(slice(pass, 1, i, i + 1), {7})));
       }
@@ -66,7 +66,7 @@ TEST_CASE("TNN token stream: the logits of the full forward pass, past the train
   CHECK_THROWS_AS(small_model(Task::masked_lm)->stream(), Error);
 }
 
-// Longer than the largest blocks that the tests of all architectures reach.
+// These texts are longer than the largest blocks that the tests of all architectures reach.
 TEST_CASE("TNN token stream: long texts, after a prompt and token by token") {
   const std::int64_t n = 1000;
   for (const char* more : {R"("gamma":1)", R"("gamma":0.5)", R"("gamma":0.97,"normalize":true,"act_type":"1+elu")",
@@ -92,7 +92,7 @@ TEST_CASE("TNN token stream: long texts, after a prompt and token by token") {
     }
 }
 
-TEST_CASE("TNN token stream: no token waits for many products, not the first behind a prompt either") {
+TEST_CASE("TNN token stream: no token waits for many products, not even the first token after a prompt") {
   const auto model = small_model(Task::causal_lm, R"("gamma":1,"layers":4)");
   for (const std::int64_t prompt : {700, 768}) {
     const auto stream = model->stream();
@@ -109,7 +109,7 @@ TEST_CASE("TNN token stream: no token waits for many products, not the first beh
   }
 }
 
-TEST_CASE("Norm: no row's norm exceeds its bound, even if the bias outweighs the weight") {
+TEST_CASE("Norm: no row's norm exceeds its bound, even if the bias is larger than the weight") {
   const Norm norm(NormType::layer_norm, 4, init64);
   for (const double bias : {0.0, 0.1, 100.0}) {
     for (auto [name, parameter] : parameters_of(norm))
@@ -155,7 +155,7 @@ TEST_CASE(
   }
   TnnConfig growing = small_rpe();
   growing.rpe_act = "exp";
-  add(900, 1100, 0.9, growing);  // the lag from which gamma^k is 0
+  add(900, 1100, 0.9, growing);  // the first lag for which gamma^k is 0
   add(all_lags, all_lags, 1, small_rpe());
   for (const char* act : {"exp", "sigmoid", "1+elu"}) add(all_lags, all_lags, 0.9, small_rpe(), false, act);
   for (const Case& c : cases)
@@ -196,7 +196,7 @@ TEST_CASE(
   CHECK_THROWS_AS((void)Tno(1, 2, other, false, {Random(5), DType::f32}).coefficients(0, 3), Error);
 }
 
-TEST_CASE("TNN: two token streams of one model don't meet; nothing is recorded") {
+TEST_CASE("TNN: two token streams of one model are independent, and a tape records nothing") {
   const auto model = small_model(Task::causal_lm);
   const auto a = model->stream(), b = model->stream();
   const Tensor first = a->next(3);

@@ -1,4 +1,4 @@
-// Causes that end the ranks of mpirun: mistakes, full disks, signals, a rank that dies.
+// Tests of what ends the ranks of mpirun: mistakes, full disks, signals, a rank that dies.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -25,7 +25,7 @@ struct Runs {
     return "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes + "--threads 1 --eval-every 5 --out " +
            (folder / "run") + " " + more;
   }
-  // Rank 0 with the usual arguments, rank 1 with more.
+  // Runs rank 0 with the usual arguments and rank 1 with additional ones.
   std::string two(const std::string& more, const std::string& before = "",
                   const std::string& of_both = "--steps 10") const {
     return mpirun(1) + train(of_both) + " : -n 1 " + before + train(of_both + " " + more);
@@ -40,7 +40,8 @@ struct Runs {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Runs, "mpirun: other builds, settings or data on one of the ranks: a line before training") {
+TEST_CASE_FIXTURE(Runs,
+                  "mpirun: different builds, settings or data on one of the ranks give one line before training") {
   if (const auto isas = available_isas(); isas.size() > 1) {
     const std::string other = isa_name(isas.front());
     CHECK(fails_with_line(shell(two("", "-x WEFT_ISA=" + other + " ")),
@@ -55,8 +56,9 @@ TEST_CASE_FIXTURE(Runs, "mpirun: other builds, settings or data on one of the ra
   CHECK_FALSE(std::filesystem::exists(folder / "run/last"));
 }
 
-// Uses a copy of the module.
-TEST_CASE_FIXTURE(Runs, "mpirun: another build on one of the ranks is found, also of the same version and compiler") {
+// Changes a copy of the command.
+TEST_CASE_FIXTURE(
+    Runs, "mpirun: a different build on one of the ranks is detected, even if version and compiler are the same") {
   REQUIRE(shell("cp \"$(dirname \"$WEFT\")/weft-mpi.so\" " + (folder / "")).code == 0);
   REQUIRE(shell("cp \"$WEFT\" " + (folder / "weft")).code == 0);
   REQUIRE(shell("env LC_ALL=C sed -i 's/Ctrl-C saves and stops/Ctrl-C saves and stopz/' " + (folder / "weft")).code ==
@@ -66,7 +68,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: another build on one of the ranks is found, als
                         "rank 1 and rank 0 differ in the build of weft: "));
 }
 
-TEST_CASE_FIXTURE(Runs, "mpirun: a missing module is reported once, and none is loaded from the current folder") {
+TEST_CASE_FIXTURE(Runs, "mpirun: a missing module is reported once, and no module is loaded from the current folder") {
   REQUIRE(shell("cp \"$WEFT\" " + (folder / "weft")).code == 0);
   folder.write("here/weft-mpi.so", "no module");
   const auto run_here = [&](const std::string& line) { return shell("env -C " + (folder / "here") + " " + line); };
@@ -93,7 +95,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: an error of all ranks is reported once") {
   CHECK(contents() == before);
 }
 
-TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find something else, end at once") {
+TEST_CASE_FIXTURE(Runs, "mpirun: ranks with different commands or different states end immediately") {
   REQUIRE(shell(mpirun(2) + train("--steps 5")).code == 0);
   const auto before = contents();
   const std::string resume = "\"$WEFT\" train --steps 10 --resume ";
@@ -113,7 +115,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find so
     CHECK(fails_with_line(
         beside(resume + (folder / (first ? "copy" : "run")), resume + (folder / (first ? "run" : "copy"))),
         "rank 1 and rank 0 differ in the state of the run"));
-  // Rank 0 decides what is left to do.
+  // Rank 0 decides which steps remain.
   const std::string done = "\"$WEFT\" train --resume ";
   std::filesystem::copy(folder / "run/last/training.safetensors", folder / "copy/last/training.safetensors");
   std::filesystem::remove_all(folder / "copy/last/config.json");
@@ -121,7 +123,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks that are to do something else, or find so
   CHECK(contents() == before);
 }
 
-TEST_CASE("mpirun: a rank that leaves, or ends all, while others wait for it: a line, within seconds") {
+TEST_CASE("mpirun: a rank that leaves or aborts while others wait for it gives one line within seconds") {
   for (const std::string end : {"leave", "abort"}) {
     const Clock::time_point start = Clock::now();
     const Outcome outcome = shell(mpirun(2) + "$OTHER_ENDS " + end);
@@ -132,7 +134,8 @@ TEST_CASE("mpirun: a rank that leaves, or ends all, while others wait for it: a 
   }
 }
 
-TEST_CASE_FIXTURE(Runs, "mpirun: a loss that is no number stops all at the same step, the last save is kept") {
+TEST_CASE_FIXTURE(Runs,
+                  "mpirun: a loss that is not finite stops all ranks at the same step, and the last save is kept") {
   REQUIRE(shell(mpirun(2) + train("--steps 5")).code == 0);
   const auto before = contents();
   const Outcome broken =
@@ -145,7 +148,7 @@ TEST_CASE_FIXTURE(Runs,
                   "mpirun: rank 0 without room on its disk: a line, all end, what was saved stays; or all go on") {
   REQUIRE(shell(mpirun(2) + train("--steps 5 --schedule constant")).code == 0);
   const auto before = contents();
-  const std::string tcp = "\"$MPIRUN\" --oversubscribe --mca btl self,tcp ";  // shared memory is a file, too
+  const std::string tcp = "\"$MPIRUN\" --oversubscribe --mca btl self,tcp ";  // shared memory would be a file, too
   const std::string resume = "\"$WEFT\" train --steps 15 --resume " + (folder / "run");
   const auto full = [&](const std::string& more) {
     return shell(tcp + "-n 1 sh -c 'ulimit -f 8; exec " + resume + more + "' : -n 1 " + resume + more);
@@ -159,31 +162,31 @@ TEST_CASE_FIXTURE(Runs,
   CAPTURE(went_on.err);
   CHECK(contains(said_by_weft(went_on.err), "; the run goes on, earlier saves are intact"));
   CHECK(contains(went_on.err, "step 15: validation loss"));
-  CHECK(went_on.code != 0);  // the last save failed, too
+  CHECK(went_on.code != 0);  // because the last save failed, too
   CHECK(contents() == before);
   CHECK(shell(mpirun(2) + resume).code == 0);
 }
 
-// Above 16 MB. The second rank may not write a file as long as its ids.
+// The text has more than 16 MB. The limit on file sizes keeps the second rank from writing the ids itself.
 TEST_CASE_FIXTURE(Runs, "mpirun: only rank 0 writes the ids of a long text, and the others read them") {
   std::string text = small_text();
   while (text.size() <= std::size_t{17} << 20) text += text;
   folder.write("text", text);
   const std::string tcp = "\"$MPIRUN\" --oversubscribe --mca btl self,tcp -n 1 ", line = train("--steps 1 ");
-  for (int time = 0; time < 2; ++time) {  // first without a file of ids, then with one
+  for (int time = 0; time < 2; ++time) {  // the first time without a file of ids, then with one
     const Outcome outcome = shell(tcp + line + "--overwrite : -n 1 sh -c 'ulimit -f 64; exec " + line + "--overwrite'");
     CAPTURE(outcome.err);
     CHECK(outcome.code == 0);
     CHECK(std::filesystem::file_size(folder / "run/tokens.ids") > text.size());
   }
-  // A rank that doesn't see the file writes just as little.
+  // A rank that doesn't see the file doesn't write one either.
   const std::string elsewhere = "\"$WEFT\" train --arch gmlp --text " + (folder / "text") + sizes +
                                 "--threads 1 --eval-every 5 --steps 1 --out " + (folder / "elsewhere");
   CHECK(shell(mpirun(1) + line + "--overwrite : -n 1 " + elsewhere).code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "elsewhere"));
 }
 
-TEST_CASE_FIXTURE(Runs, "mpirun: a rank that is killed ends the run within seconds, and it goes on to the same bytes") {
+TEST_CASE_FIXTURE(Runs, "mpirun: a killed rank ends the run within seconds, and the run resumes to the same bytes") {
   const std::string steps = "--schedule constant --micro-batches 2 --steps ";
   for (const std::string rank : {"0", "1"}) {
     CAPTURE(rank);
@@ -207,7 +210,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: a rank that is killed ends the run within secon
     const double saved = number_after(info.out, "\nstep ");
     CHECK(saved >= 20);
     const std::string until = std::to_string(static_cast<long>(saved) + 7);
-    // One process has the same bits as any number of ranks.
+    // One process gives the same bits as any number of ranks.
     std::filesystem::remove_all(folder / "copy");
     std::filesystem::copy(folder / "run", folder / "copy", std::filesystem::copy_options::recursive);
     CHECK(shell(mpirun(3) + "\"$WEFT\" train --steps " + until + " --resume " + (folder / "run")).code == 0);

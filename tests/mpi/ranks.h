@@ -1,4 +1,4 @@
-// Runs weft train under mpirun. The paths of both are in the environment variables WEFT and MPIRUN.
+// Runs weft train under mpirun. The environment variables WEFT and MPIRUN have the paths of both programs.
 #pragma once
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace weft::test {
 
-// Several ranks, possibly more than there are CPUs.
+// Starts several ranks, possibly more than there are CPUs.
 inline std::string mpirun(int ranks) { return "\"$MPIRUN\" --oversubscribe -n " + std::to_string(ranks) + " "; }
 
-// The lines of weft itself, without progress and mpirun's lines.
+// The lines that weft itself prints, without its progress and without mpirun's lines.
 inline std::string said_by_weft(const std::string& err) {
   std::string said;
   for (std::size_t begin = 0, end; (end = err.find('\n', begin)) != std::string::npos; begin = end + 1)

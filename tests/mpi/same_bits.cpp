@@ -1,4 +1,4 @@
-// Ranks of mpirun compared with one process with as many micro-batches: the same bytes.
+// Compares ranks of mpirun with one process that has as many micro-batches. The bytes must be the same.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Texts {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Texts, "mpirun: 2 and 3 ranks, every architecture: a run's bytes are those of one process") {
+TEST_CASE_FIXTURE(Texts, "mpirun: with 2 and 3 ranks, a run of every architecture gives the bytes of one process") {
   for (const std::string model :
        {"--arch gmlp", "--arch tnn --optimizer sgd", "--arch fnet", "--arch fnet --task masked-lm"})
     for (const int ranks : {2, 3}) {
@@ -44,7 +44,7 @@ TEST_CASE_FIXTURE(Texts, "mpirun: 2 and 3 ranks, every architecture: a run's byt
       CHECK(number_after(many.out, "validation loss ") == number_after(alone.out, "validation loss "));
       CHECK(number_after(many.out, "gradients sent ") > 0);
       const std::string text = folder.read("many/metrics.jsonl"), log = folder.read("log");
-      // Only rank 0 writes: steps, validations and, for a text, the test of its last part.
+      // Only rank 0 writes metrics: steps, validations and, for a text, the test on its last part.
       const bool is_tested = contains(many.out, "test loss ");
       CHECK(is_tested == (model != "--arch fnet"));
       CHECK(std::count(text.begin(), text.end(), '\n') == 8 + is_tested);
@@ -54,14 +54,15 @@ TEST_CASE_FIXTURE(Texts, "mpirun: 2 and 3 ranks, every architecture: a run's byt
       CHECK(of_many["machine"]["ranks"] == ranks);
       for (auto* run : {&settings, &of_many}) {
         run->erase("machine");
-        run->erase("run");  // section "run" has the log
+        run->erase("run");  // section "run" names the log
       }
       CHECK(settings == of_many);
       std::filesystem::remove(folder / "log");
     }
 }
 
-TEST_CASE_FIXTURE(Texts, "mpirun: a run goes on with another number of ranks, to the same bytes, and says so") {
+TEST_CASE_FIXTURE(Texts,
+                  "mpirun: a run resumes with another number of ranks, gives the same bytes, and reports the numbers") {
   const std::string more = " --schedule constant --micro-batches 2 --eval-every 3 --steps ";
   REQUIRE(shell(of("--arch gmlp") + (folder / "alone") + more + "12").code == 0);
   REQUIRE(shell(mpirun(2) + of("--arch gmlp") + (folder / "many") + more + "3").code == 0);
@@ -86,13 +87,13 @@ TEST_CASE_FIXTURE(Texts, "mpirun: a run goes on with another number of ranks, to
   CHECK(contains(said_by_weft(done.err), "nothing to do"));
 }
 
-TEST_CASE_FIXTURE(Texts, "mpirun: one process under it is as without it, and other commands don't mind it") {
+TEST_CASE_FIXTURE(Texts, "mpirun: one process under mpirun runs as without it, and other commands work under mpirun") {
   const Outcome one = shell(mpirun(1) + of("--arch gmlp") + (folder / "one"));
   CHECK(one.code == 0);
   CHECK_FALSE(contains(one.err, "ranks"));
   const Outcome two = shell(mpirun(2) + "\"$WEFT\" info --checkpoint " + (folder / "one"));
   CHECK(two.code == 0);
-  CHECK(two.out.find("step ") != two.out.rfind("step "));  // each one prints its own steps
+  CHECK(two.out.find("step ") != two.out.rfind("step "));  // each process prints its own steps
   const Outcome help = shell(mpirun(2) + "\"$WEFT\" train --help");
   CHECK(help.code == 0);
   CHECK(help.out.find("mpirun -n 4") == help.out.rfind("mpirun -n 4"));

@@ -95,7 +95,7 @@ const OpCases cases{
 
 }  // namespace
 
-TEST_CASE("activation names go both ways") {
+TEST_CASE("activation names are converted in both directions") {
   for (const char* name :
        {"none", "relu", "gelu", "gelu_tanh", "silu", "elu", "1+elu", "2+elu", "sigmoid", "tanh", "exp", "leaky_relu"})
     CHECK(std::string(activation_name(activation_from_name(name))) == name);
@@ -205,7 +205,7 @@ TEST_CASE("elementwise functions: errors") {
   CHECK_THROWS_AS(complex(z, z), Error);
 }
 
-TEST_CASE("dropout drops by the numbers of the generator on every instruction set") {
+TEST_CASE("dropout uses the same random numbers on every instruction set") {
   const Tensor x = Tensor::full({40001}, 1.0);
   for (const Random& random : {Random(1), Random(0xfedcba9876543210, 0x123456789abcdef1)})
     for (Isa isa : available_isas()) {
@@ -219,7 +219,7 @@ TEST_CASE("dropout drops by the numbers of the generator on every instruction se
     }
 }
 
-TEST_CASE("dropout drops the share it should, alike at every thread count") {
+TEST_CASE("dropout drops the expected share, with the same result for every number of threads") {
   const Tensor x = Tensor::full({300, 100}, 2.0);
   const auto with_threads = [&](int threads) {
     Context context;

@@ -1,4 +1,4 @@
-// squeeze, unsqueeze, stack, split, roll, pad, tril, triu, arange, one_hot.
+// Tests of squeeze, unsqueeze, stack, split, roll, pad, tril, triu, arange, one_hot.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// y of that shape whose element at (i, j) is f(i, j).
+// Returns a tensor whose element at (i, j) is f(i, j).
 template <class F>
 Tensor matrix(std::int64_t rows, std::int64_t columns, F f) {
   std::vector<double> values;
@@ -104,7 +104,7 @@ using I = std::int64_t;
 
 }  // namespace
 
-TEST_CASE("arange: whole and other numbers, forwards and backwards") {
+TEST_CASE("arange: whole and other numbers, ascending and descending") {
   CHECK(arange(0, 5).to_vector<I>() == std::vector<I>{0, 1, 2, 3, 4});
   CHECK(arange(3, -4, -3).to_vector<I>() == std::vector<I>{3, 0, -3});
   CHECK(arange(2, 2).numel() == 0);
@@ -144,10 +144,10 @@ TEST_CASE("arrangements of integers and complex numbers") {
   CHECK(imag(triu(z)).to_vector<double>() == std::vector<double>{5, 6, 0, 8});
   CHECK(imag(pad(z, {{0, 0}, {0, 1}})).to_vector<double>() == std::vector<double>{5, 6, 0, 7, 8, 0});
   const Tensor nan = Tensor::full({2, 2}, std::nan(""));
-  CHECK(triu(nan).to_vector<float>()[2] == 0);  // what is outside has no effect, even if it is NaN
+  CHECK(triu(nan).to_vector<float>()[2] == 0);  // elements outside the triangle have no effect, even if they are NaN
 }
 
-TEST_CASE("cast: integers and masks as numbers") {
+TEST_CASE("cast: integers and masks become numbers") {
   const Tensor mask = less(Tensor::from<float>({1, 5, 2}, {3}), 3);
   CHECK(cast(mask, DType::f32).to_vector<float>() == std::vector<float>{1, 0, 1});
   CHECK(cast(mask, DType::i64).to_vector<I>() == std::vector<I>{1, 0, 1});

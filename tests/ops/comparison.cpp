@@ -1,4 +1,4 @@
-// maximum, minimum and powers of two tensors, comparisons, where.
+// Tests of the maximum, minimum and power of two tensors, of comparisons and of where.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -33,7 +33,7 @@ using Binary = Tensor (*)(const Tensor&, const Tensor&);
 Function two(Binary f) {
   return [f](Ins in) { return f(in[0], in[1]); };
 }
-// 3 a where the comparison holds, otherwise b.
+// Returns 3 a where the comparison holds, otherwise b.
 Function chosen_by(Binary f) {
   return [f](Ins in) { return where(f(in[0], in[1]), scale(in[0], 3), in[1]); };
 }
@@ -115,12 +115,12 @@ std::vector<double> numbers(const Tensor& x) { return raw::convert(x, DType::f64
 
 }  // namespace
 
-TEST_CASE("maximum and minimum: equal operands share the gradient, NaN propagates") {
+TEST_CASE("maximum and minimum: equal operands share the gradient, and NaN propagates") {
   const double nan = std::nan("");
   for_every_isa([&] {
     for (DType dtype : {DType::bf16, DType::f32, DType::f64}) {
       CAPTURE(dtype_name(dtype));
-      // 20 elements: whole vectors and a tail on every instruction set.
+      // 20 elements need whole vectors and a tail on every instruction set.
       std::vector<double> x, y;
       for (int i = 0; i < 4; ++i) {
         x.insert(x.end(), {1, 2, nan, 3, -inf});
@@ -191,7 +191,7 @@ TEST_CASE("comparisons: masks of 0 and 1, NaN, every dtype") {
       CHECK(greater_equal(a, b).to_vector<std::int8_t>() == ge);
       CHECK(equal(a, b).to_vector<std::int8_t>() == eq);
       CHECK(not_equal(a, b).to_vector<std::int8_t>() == ne);
-      // With a number: the second element of each four.
+      // Compares a tensor with a number.
       const Tensor four = slice(a, 0, 0, 3);
       CHECK(less(four, 2).to_vector<std::int8_t>() == Mask{1, 0, 0});
       CHECK(less_equal(four, 2).to_vector<std::int8_t>() == Mask{1, 1, 0});
@@ -203,7 +203,7 @@ TEST_CASE("comparisons: masks of 0 and 1, NaN, every dtype") {
   });
 }
 
-TEST_CASE("comparisons have no record, and the mask of where has no gradient") {
+TEST_CASE("comparisons are not recorded, and the mask of where has no gradient") {
   Tape tape;
   const Tensor x = tape.watch(Tensor::from<float>({-1, 2, 3}, {3}));
   const std::int64_t before = tape.records();
@@ -235,7 +235,7 @@ TEST_CASE(
   CHECK(where(mask, whole, -1).to_vector<std::int64_t>() == std::vector<std::int64_t>{-1, 2, 3, -1, 2, 3});
   const Tensor across = where(transpose(mask, 0, 1), reshape(whole, {3, 1}), -1);
   CHECK(across.to_vector<std::int64_t>() == std::vector<std::int64_t>{-1, -1, 2, 2, 3, 3});
-  // A mask that is one element, or one row.
+  // A mask with one element, or with one row.
   const Tensor row = Tensor::from<float>({1, 2, 3, 4, 5, 6, 7}, {7}), one = Tensor::full({1}, 1, DType::i8);
   CHECK(same_bits(where(one, row, scale(row, 2)), row));
   CHECK(same_bits(where(Tensor::zeros({}, DType::i8), scale(row, 2), row), row));

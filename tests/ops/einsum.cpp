@@ -22,7 +22,7 @@ using C = std::complex<double>;
 // The elements of x as complex numbers in f64, row-major.
 std::vector<C> elements(const Tensor& x) { return raw::convert(raw::contiguous(x), DType::c128).to_vector<C>(); }
 
-// One nest of loops over all labels: y, and dL/dx_i for L = Σ Re(conj(cotangent) y). Each character is a label.
+// Loops over all labels, which compute y, and dL/dx_i for L = Σ Re(conj(cotangent) y). Each character is a label.
 struct LoopNest {
   std::vector<std::string> operands;
   std::string output;
@@ -81,7 +81,7 @@ struct LoopNest {
     return y;
   }
 
-  // For real operands: complex products give NaN in more cases.
+  // A version for real operands, because complex products give NaN in more cases.
   std::vector<double> forward_real(Ins in) const {
     const Shape out = shape(in);
     std::vector<double> y(static_cast<std::size_t>(numel(out)), 0);
@@ -113,14 +113,14 @@ struct LoopNest {
   }
 };
 
-// An equation, its meaning and the shapes of the operands.
+// An equation, the loops that compute it, and the shapes of the operands.
 struct Trial {
   std::string equation;
   LoopNest nest;
   std::vector<Shape> shapes;
 };
 
-// Consecutive random whole numbers below a bound.
+// A sequence of random whole numbers below a bound.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -133,7 +133,7 @@ class Dice {
   std::uint64_t next_ = 0;
 };
 
-// Up to five operands over five letters and the axes Q (last) and P of "...". Some axes have size 1.
+// Up to five operands with five letters and the axes Q (last) and P of "...". Some axes have size 1.
 Trial random_trial(std::uint64_t seed) {
   Dice dice(seed);
   const std::string letters = "abcdE", ellipsis = "PQ";
@@ -209,7 +209,7 @@ void check_against_loops(const Trial& t, DType dtype, double tolerance) {
   for (std::size_t i = 0; i < in.size(); ++i) CHECK(distance(got.gradients[i], want[i], in[i].shape()) <= tolerance);
 }
 
-// An equation without "..." and spaces, as a nest of loops over its letters.
+// Converts an equation without "..." and spaces to loops over its letters.
 LoopNest nest_of(const std::string& equation) {
   LoopNest nest;
   const std::size_t arrow = equation.find("->");
@@ -272,7 +272,7 @@ TEST_CASE("einsum: random equations against loops, values and gradients") {
   }
 }
 
-TEST_CASE("einsum: products across contiguous and scattered axes, every instruction set") {
+TEST_CASE("einsum: products over contiguous and scattered axes, on every instruction set") {
   const std::pair<const char*, std::vector<Shape>> equations[] = {
       {"nmd,bmd->bnd", {{5, 6, 150}, {3, 6, 150}}}, {"kld,lkd->d", {{3, 4, 33}, {4, 3, 33}}},
       {"ad,bd->abd", {{3, 40}, {4, 40}}},           {"dkm,kdn->dmn", {{3, 40, 20}, {40, 3, 35}}},
@@ -312,7 +312,8 @@ TEST_CASE("einsum: the order of the products") {
     for (int label : step.labels) elements *= sizes.at(label);
     CHECK(elements <= 1800);
   }
-  // More operands than the exact search handles: without the limit there are intermediates of 4096 elements.
+  // There are more operands than the exact search handles. Without the limit, there would be intermediates of 4096
+  // elements.
   const std::string many = "befj,acgh,acdf,acgj,dhi,abdf,agi,adh,abehj->";
   const std::map<int, std::int64_t> letters = {{'a', 2},  {'b', 4}, {'c', 2}, {'d', 4}, {'e', 8},
                                                {'f', 16}, {'g', 8}, {'h', 8}, {'i', 4}, {'j', 2}};
@@ -332,8 +333,8 @@ TEST_CASE("einsum: the order of the products") {
   CHECK(plan_einsum("ab,bc,cd,da->", {{2, 9}, {9, 2}, {2, 9}, {9, 2}}).steps.size() == 3);
 }
 
-// Only for single products: otherwise einsum may sum factors before it multiplies them.
-TEST_CASE("einsum: NaN and infinity travel as in loops") {
+// Uses only equations with a single product, because otherwise einsum may sum factors before it multiplies them.
+TEST_CASE("einsum: NaN and infinity propagate as in loops") {
   const double inf = std::numeric_limits<double>::infinity(), special[] = {inf, -inf, std::nan(""), 0, 0};
   const std::pair<const char*, std::vector<Shape>> equations[] = {
       {"ij,jk->ik", {{9, 7}, {7, 20}}},     {"nmd,bmd->bnd", {{5, 6, 20}, {3, 6, 20}}},

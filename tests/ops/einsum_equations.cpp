@@ -1,11 +1,11 @@
-// Equations of einsum: their meaning, and refusals.
+// Tests of the equations of einsum: what they mean, and which ones are refused.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
 
 namespace weft::test {
 
-TEST_CASE("einsum: an equation's meaning as in numpy") {
+TEST_CASE("einsum: an equation has the same meaning as in numpy") {
   const Tensor x = Tensor::zeros({2, 3, 4});
   const auto shape = [](const std::string& equation, const std::vector<Tensor>& in) {
     return einsum(equation, in).shape();
@@ -38,7 +38,7 @@ TEST_CASE("einsum: errors name the operation and the equation") {
     CHECK_THROWS_WITH_AS(einsum(equation, in), whole.c_str(), Error);
   };
   fails("ij,jk->ik", {{2, 7}, {5, 3}}, "index j has size 7 in operand 0 but 5 in operand 1");
-  // Earlier calls must have no effect: the cache must not confuse two equations with their shapes.
+  // Earlier calls must have no effect, so the cache must not confuse two equations or their shapes.
   einsum("ij->ij", {Tensor::zeros({2, 3})});
   CHECK_THROWS_AS(einsum("ij->ij(2, 3)", {}), Error);
   einsum("i,j->ij", {Tensor::zeros({2}), Tensor::zeros({3})});

@@ -1,4 +1,4 @@
-// Losses of two tensors of one shape.
+// Tests of losses that compare two tensors of the same shape.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// The mean (or the sum divided by `over`) of f(x[i], t[i]).
+// Returns the mean of f(x[i], t[i]), or the sum divided by `over`.
 template <class F>
 Function mean_of(F f, double over = 0) {
   return [f, over](Ins in) {
@@ -98,7 +98,7 @@ TEST_CASE("losses: gradients at kinks and at 0") {
       CHECK(at(huber_of, 0.75, 0, dtype).of_x == 0.75);
       CHECK(at(huber_of, -0.75, 0, dtype).of_x == -0.75);
       CHECK(at(huber_of, 1, 1, dtype).of_x == 0);
-      // Logits are 0 at the start of many trainings.
+      // Logits are 0 at the start of many training runs.
       CHECK(at(bce, 0, 1, dtype).of_x == -0.5);
       CHECK(at(bce, 0, 0, dtype).of_x == 0.5);
       CHECK(at(bce, -0.0, 0.25, dtype).of_x == 0.25);
@@ -107,7 +107,7 @@ TEST_CASE("losses: gradients at kinks and at 0") {
   });
 }
 
-TEST_CASE("binary_cross_entropy_with_logits: neither overflow nor lost digits") {
+TEST_CASE("binary_cross_entropy_with_logits: no overflow and no loss of digits") {
   CHECK(at(bce, 1e4, 1).value == 0);
   CHECK(at(bce, -1e4, 0).value == 0);
   CHECK(at(bce, 1e4, 0).value == 1e4);
@@ -126,13 +126,13 @@ TEST_CASE("kl_divergence: a probability of 0 counts as 0") {
   CHECK(zero.of_target == 1.5);
   CHECK(std::isnan(at(kl, -1.5, -0.1).value));
   CHECK(std::isnan(at(kl, -1.5, std::nan("")).value));
-  // Equal distributions.
+  // The two distributions are equal.
   const Tensor x = random_tensor({{4, 9}}, 3);
   CHECK(kl_divergence(log_softmax(x, 1), softmax(x, 1), Reduction::sum).item() == doctest::Approx(0).epsilon(1e-14));
   CHECK(kl_divergence(log_softmax(x, 1), log_softmax(x, 1), Reduction::batch_mean, true).item() == 0);
 }
 
-TEST_CASE("losses: bf16 gives f32 of the same numbers, and the target may have another dtype") {
+TEST_CASE("losses: bf16 gives the f32 loss of the same numbers, and the target may have another dtype") {
   const Tensor x = raw::convert(random_tensor({{7, 19}, -2, 2}, 1), DType::bf16);
   const Tensor t = raw::convert(random_tensor({{7, 19}, 0.1, 0.9}, 2), DType::f32);
   const Tensor wide = raw::convert(x, DType::f32);

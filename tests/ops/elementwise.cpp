@@ -11,7 +11,7 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// y[i] = f(a[i], b[i]) by loops over the broadcast index.
+// y[i] = f(a[i], b[i]), by loops with broadcast indices.
 template <class F>
 Function loops(F f) {
   return [f](Ins in) {
@@ -89,7 +89,7 @@ TEST_CASE("elementwise: errors name the operation and the shapes") {
   CHECK_THROWS_AS(add(Tensor::zeros({2}, DType::i64), Tensor::zeros({2}, DType::i64)), Error);
 }
 
-TEST_CASE("complex division: no overflow in between") {
+TEST_CASE("complex division: intermediate values don't overflow") {
   using C = std::complex<float>;
   const auto quotient = [](C a, C b) { return div(Tensor::from<C>({a}, {}), Tensor::from<C>({b}, {})).data<C>()[0]; };
   CHECK(quotient({1e30f, 1e30f}, {1e30f, 1e30f}) == C(1, 0));

@@ -35,7 +35,7 @@ const OpCases cases{
 
 }  // namespace
 
-TEST_CASE("the gradient of a frequent row is the same at any thread count") {
+TEST_CASE("the gradient of a frequent row is the same for any number of threads") {
   const Tensor index = random_tensor(indices({20000}, 3), 1);
   const auto run = [&](int threads) {
     Context context;

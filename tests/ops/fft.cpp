@@ -159,7 +159,7 @@ const OpCases cases{
 
 }  // namespace
 
-TEST_CASE("a column's transform doesn't depend on its place or its neighbors") {
+TEST_CASE("a column's transform doesn't depend on its position or its neighbors") {
   for (std::int64_t n : {24, 37}) {
     const Tensor x = to_single(random_tensor(complex_in({n, 1}), 4));
     Tensor wide = raw::contiguous(expand(x, {n, 37}));
@@ -172,22 +172,22 @@ TEST_CASE("a column's transform doesn't depend on its place or its neighbors") {
   }
 }
 
-TEST_CASE("a real column's transform doesn't depend on its place") {
+TEST_CASE("a real column's transform doesn't depend on its position") {
   for_every_isa([] {
     for (DType dtype : {DType::f32, DType::f64})
       for (std::int64_t n :
-           {2, 24, 74, 96, 4096}) {  // 37 columns: full tiles and a partial one, with any number of lanes
+           {2, 24, 74, 96, 4096}) {  // 37 columns give full tiles and a partial one, for any number of lanes
         const Tensor x = raw::convert(random_tensor({{n, 37}}, 4), dtype), y = rfft(x, 0, FftNorm::ortho);
         for (std::int64_t c = 0; c < 37; ++c) {
-          const Tensor column = slice(x, 1, c, c + 1);  // a long contiguous one takes four steps
+          const Tensor column = slice(x, 1, c, c + 1);  // a long contiguous column takes four steps
           CHECK(same_bits(slice(y, 1, c, c + 1), rfft(n < 512 ? raw::contiguous(column) : column, 0, FftNorm::ortho)));
         }
       }
   });
 }
 
-// 32 MiB and more in 96 rows: rows that are whole vectors apart, and others.
-TEST_CASE("columns written past the caches have the same bits as others") {
+// 32 MiB or more in 96 rows. Some tensors have rows that are whole vectors apart, others don't.
+TEST_CASE("columns that are written past the caches have the same bits as other columns") {
   for (DType dtype : {DType::f32, DType::f64})
     for (std::int64_t d : {64, 20}) {
       const std::int64_t samples = (std::int64_t{32} << 20) / (96 * d * (dtype == DType::f32 ? 8 : 16)) + 1;
@@ -219,7 +219,7 @@ TEST_CASE("rfft's first and middle bins are real, irfft ignores their imaginary 
   }
 }
 
-TEST_CASE("fourier_mix equals the plain composition; its backward is itself") {
+TEST_CASE("fourier_mix equals the plain composition, and its backward pass is the same function") {
   const Tensor x = random_tensor({{2, 12, 10}}, 6);
   CHECK(max_difference(fourier_mix(x, 1, 2), real(fft2(x, 1, 2))) <= 1e-12);
   const auto result = differentiate([](Ins in) { return fourier_mix(in[0], 1, 2); }, {x}, {true}, 7);
@@ -240,13 +240,13 @@ TEST_CASE("plans: radices and cost") {
   }
 }
 
-TEST_CASE("plans: one for each length, the latest are kept") {
+TEST_CASE("plans: one plan per length, and the latest plans are kept") {
   Context context;
   ContextScope scope(context);
   const auto first = fft_plan<double>("test", 360);
   CHECK(fft_plan<double>("test", 360) == first);
   CHECK(fft_plan<double>("test", 1).get() != first.get());
-  (void)fft_plan<double>("test", 1 << 21);  // as many bytes as all plans together may have
+  (void)fft_plan<double>("test", 1 << 21);  // as many bytes as the limit for all plans together
   CHECK(fft_plan<double>("test", 360) != first);
   CHECK_THROWS_AS(fft_plan<double>("test", std::int64_t{1} << 40), Error);
 }

@@ -1,4 +1,4 @@
-// Functions of one real tensor, powers, clamp, and operators with numbers.
+// Tests of functions of one real tensor, powers, clamp, and operators with numbers.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -107,7 +107,7 @@ const OpCases cases{
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// The value and the derivative at one number.
+// The value and the derivative at a number.
 struct At {
   double value, slope;
 };
@@ -165,7 +165,7 @@ TEST_CASE("functions at 0, infinity and NaN, as in PyTorch") {
       check(at(reciprocal, 0, dtype), inf, -inf);
       check(at(reciprocal, -inf, dtype), 0, 0);
       const auto clamped = [](const Tensor& x) { return clamp(x, -1, 2); };
-      check(at(clamped, -1, dtype), -1, 1);  // the gradient passes at the bounds
+      check(at(clamped, -1, dtype), -1, 1);  // the gradient passes through at the bounds
       check(at(clamped, 2, dtype), 2, 1);
       check(at(clamped, 2.5, dtype), 2, 0);
       check(at(clamped, -inf, dtype), -1, 0);
@@ -227,7 +227,7 @@ TEST_CASE("pow: the special cases of C, and gradients as in PyTorch") {
   }
 }
 
-TEST_CASE("operators with numbers compute in f32 for bf16, with one rounding") {
+TEST_CASE("operators with numbers compute in f32 for bf16 and round once") {
   const Tensor x = Tensor::from<bfloat16>({bfloat16(1), bfloat16(3), bfloat16(100)}, {3});
   const auto same = [](const Tensor& got, const Tensor& wide) {
     CHECK(same_bits(got, raw::convert(wide, DType::bf16)));

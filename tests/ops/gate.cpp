@@ -1,5 +1,5 @@
-// gate ⊙ f(x) as linear and spatial_gate record it, and gradients that are written directly into their part of a larger
-// one.
+// Tests gate ⊙ f(x) as linear and spatial_gate record it, and gradients that are written directly into a part of a
+// larger gradient.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -100,8 +100,8 @@ std::vector<Tensor> gated(const std::vector<Tensor>& in, Activation f, bool fuse
   return results;
 }
 
-// Rows longer than a piece, several tasks, and a gate with gaps between its rows.
-TEST_CASE("linear with a gate: long rows, each gradient separately, the same bits at any thread count") {
+// The rows are longer than a piece, there are several tasks, and the gate's rows have gaps between them.
+TEST_CASE("linear with a gate: long rows, each gradient separately, the same bits for any number of threads") {
   const Tensor wide = random_tensor({{40, 10000}}, 3);
   const std::vector<Tensor> in = {random_tensor({{40, 6}}, 1), random_tensor({{5000, 6}}, 2), half(wide, 1, 1)};
   for (const DType dtype : {DType::f64, DType::f32})

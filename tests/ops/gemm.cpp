@@ -1,4 +1,4 @@
-// gemm, matmul and linear.
+// Tests of gemm, matmul and linear.
 #include "dense/gemm.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ struct GemmTrial {
   std::int64_t batch = 1;
   double sign = 1;
   bool epilogue = false;
-  int row_bias = 0;  // 1: the bias of the epilogue has one element per row
+  int row_bias = 0;  // 1 means that the bias has one element per row
 };
 
 template <class T>
@@ -38,7 +38,7 @@ std::vector<T> random_values(std::int64_t count, std::uint64_t seed) {
 
 double silu(double x) { return x / (1 + std::exp(-x)); }
 
-// The largest |error| / (1 + Σ |a b|), against sums in f64.
+// Returns the largest |error| / (1 + Σ |a b|) with respect to sums in f64.
 template <class T>
 double gemm_error(const GemmTrial& t) {
   const std::int64_t m = t.m, n = t.n, k = t.k;
@@ -98,7 +98,8 @@ void check_gemm(const GemmTrial& t) {
   CHECK(gemm_error<double>(t) <= 2e-15);
 }
 
-// x Wᵀ + b with its epilogue, by other operations. in: x, weight, then those of bias, gate, residual that exist.
+// x Wᵀ + b and the epilogue by separate operations. `in` has x and weight, then those of bias, gate and residual that
+// exist.
 Tensor plain_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
   Tensor y = matmul(x, transpose(weight, 0, 1));
   if (bias.defined()) y = add(y, bias);
@@ -107,7 +108,7 @@ Tensor plain_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, c
   return e.residual.defined() ? add(e.residual, y) : y;
 }
 
-// A case with these parts: 'b' bias, 'g' gate, 'r' residual.
+// Makes a case with the given parts: 'b' bias, 'g' gate, 'r' residual.
 OpCase linear_case(const std::string& parts, Activation f, const Shape& lead, std::int64_t in, std::int64_t out) {
   Shape x = lead, y = lead;
   x.push_back(in);
@@ -129,8 +130,8 @@ OpCase linear_case(const std::string& parts, Activation f, const Shape& lead, st
           with(plain_linear)};
 }
 
-// C by loops over the batch and m, n, k. in[0] and in[1] are read as `a` (batch or 1, m, k) and `b` (batch or 1, k, n);
-// `out` is the batch, then the shape of the result.
+// C by loops over the batch and m, n, k. in[0] is read as `a` (batch or 1, m, k), and in[1] as `b` (batch or 1, k, n).
+// `out` is the batch, followed by the shape of the result.
 Function by_loops(const Shape& a, const Shape& b, const Shape& out) {
   return [=](Ins in) {
     const std::int64_t m = a[1], n = b[2], k = a[2];
@@ -187,7 +188,7 @@ const OpCases cases{
 
 }  // namespace
 
-TEST_CASE("gemm: every orientation of small matrices, every instruction set") {
+TEST_CASE("gemm: every orientation of small matrices, on every instruction set") {
   const std::int64_t sizes[] = {1, 2, 3, 4, 5, 8, 11, 12, 13, 16, 17, 31, 33, 40};
   for_every_isa([&] {
     int count = 0;
@@ -215,7 +216,7 @@ TEST_CASE("gemm: sizes beyond a block") {
   });
 }
 
-TEST_CASE("gemm: the same bits at any thread count") {
+TEST_CASE("gemm: the same bits for any number of threads") {
   const auto run = [](int threads) {
     Context context;
     context.set_threads(threads);
@@ -244,7 +245,7 @@ TEST_CASE("gemm: zeros are not skipped") {
   }
 }
 
-TEST_CASE("linear: the epilogue has the values of the plain operations, for every activation and instruction set") {
+TEST_CASE("linear: the epilogue equals separate operations, for every activation and instruction set") {
   const Tensor x = random_tensor({{37, 11}}, 1), weight = random_tensor({{21, 11}}, 2), bias = random_tensor({{21}}, 3);
   const Tensor gate = random_tensor({{37, 21}}, 4), residual = random_tensor({{37, 21}}, 5);
   for_every_isa([&] {
@@ -264,7 +265,7 @@ TEST_CASE("linear: the epilogue has the values of the plain operations, for ever
   });
 }
 
-TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own instruction set and another") {
+TEST_CASE("packed_linear: gives linear's bits for many and few rows, on the weight's instruction set and others") {
   const auto single = [](const Tensor& t) { return to_single(t); };
   const auto same = [](const Tensor& t) { return t; };
   const auto check = [](std::int64_t rows, std::int64_t k, std::int64_t n, auto convert) {
@@ -292,7 +293,7 @@ TEST_CASE("packed_linear: linear's bits, for many rows and few, under its own in
       }
   for (const std::int64_t k : {900, 901})  // several blocks of k, equal or not, and several blocks of columns
     for_every_isa([&] { check(20, k, 3200, single); });
-  // Beyond 4096 products a sum may be a sum of parts.
+  // A sum of more than 4096 products may be a sum of parts.
   for_every_isa([&] { check(17, 8200, 9, same), check(17, 8200, 9, single); });
 }
 
@@ -337,13 +338,13 @@ TEST_CASE("matmul, linear: errors name the operation and the shapes") {
   CHECK_THROWS_AS(linear(Tensor::scalar(1), w), Error);
 }
 
-TEST_CASE("matmul, linear, einsum: results that are too large are errors, and take no memory") {
+TEST_CASE("matmul, linear, einsum: results that are too large are errors and allocate no memory") {
   Context context;
   const ContextScope scope(context);
   const auto seen_as = [](const Shape& shape) { return Tensor::zeros({1}).view(shape, Strides(shape.size(), 0), 0); };
   const std::int64_t half = std::int64_t{1} << 32, large = std::int64_t{1} << 26;
   const std::size_t before = context.memory().use().current;
-  for (std::int64_t n : {half, large}) {  // elements beyond 64 bits; bytes beyond any machine
+  for (std::int64_t n : {half, large}) {  // the number of elements exceeds 64 bits, or the bytes exceed any machine
     CHECK_THROWS_AS(matmul(seen_as({n, 1}), seen_as({1, n})), Error);
     CHECK_THROWS_AS(matmul(seen_as({n, 2, 1}), seen_as({n, 1, n})), Error);
     CHECK_THROWS_AS(linear(seen_as({n, 3}), seen_as({n, 3})), Error);

@@ -1,5 +1,5 @@
-// The way in which gemm splits matrices changes no bit of a product: blocks of k, the tasks' parts of C, and thus the
-// CPU's caches.
+// Tests that the way in which gemm splits matrices does not change a product's bits. It splits them into blocks of k
+// and into the tasks' parts of C, which depend on the CPU's caches.
 #include <doctest/doctest.h>
 
 #include "every_isa.h"
@@ -15,7 +15,7 @@ void check_blocks(std::uint64_t seed) {
   Dice dice(seed);
   const int64_t m = 1 + dice(60), n = 1 + dice(90), k = 1 + dice(300);
   Trial t = random_trial(m, n, k, dice);
-  t.packed = false;  // its panels have the default blocks
+  t.packed = false;  // packed panels always have the default blocks
   const Case<T> product(t);
   const auto usual = product.run();
   for (const int64_t kc : {2, 16, 50, 96}) {
@@ -56,8 +56,8 @@ TEST_CASE("gemm blocks: a sum of many products is a sum of parts, with any strid
   }
 }
 
-// As one chain of additions it would be wrong by 1e-3, because long runs of additions round to the same side.
-TEST_CASE("gemm blocks: a sum of many products of one sign keeps its digits") {
+// A single chain of additions would have an error of 1e-3, because long runs of additions round in the same direction.
+TEST_CASE("gemm blocks: a sum of many products of the same sign keeps its digits") {
   constexpr int64_t m = 18, k = 1 << 17, row = m + 3;
   const std::vector<float> a(m * k, 0.1f), b(k * m, 1.0f);
   for_every_isa([&] {
@@ -76,7 +76,7 @@ TEST_CASE("gemm blocks: a sum of many products of one sign keeps its digits") {
   });
 }
 
-TEST_CASE("gemm blocks: splitting k, rows and columns differently changes no bit") {
+TEST_CASE("gemm blocks: other splits of k, rows and columns don't change a bit") {
   for_every_isa([] {
     for (std::uint64_t seed = 1; seed <= sweep(40u, 6u); ++seed) {
       check_blocks<float>(seed);
@@ -87,7 +87,7 @@ TEST_CASE("gemm blocks: splitting k, rows and columns differently changes no bit
   });
 }
 
-TEST_CASE("gemm blocks: they follow L2, no longer than the table's and no shorter than for 256 KiB of B") {
+TEST_CASE("gemm blocks: they follow L2, are at most as long as the table's, and hold at least 256 KiB of B") {
   for_every_isa([] {
     const GemmKernels<float>& table = kernels<GemmKernels<float>>();
     const int64_t least = std::min(table.kc, (256 << 10) / (table.nc * int64_t{sizeof(float)}));

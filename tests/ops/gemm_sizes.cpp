@@ -1,4 +1,5 @@
-// gemm over all small sizes and random larger ones, in every layout and with every extra, against sums in f64.
+// Tests gemm with all small sizes and with random larger sizes, in every layout and with every option, against sums in
+// f64.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 using std::int64_t;
 
-// Consecutive random whole numbers below a bound.
+// A sequence of random whole numbers below a bound.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
@@ -33,7 +34,7 @@ class Dice {
   std::uint64_t state_;
 };
 
-// Strides of a matrix: rows or columns contiguous, with or without a gap between them, or neither contiguous.
+// The strides of a matrix. Rows or columns are contiguous, with or without gaps between them, or neither is contiguous.
 struct Layout {
   int64_t row, column;
 };
@@ -72,7 +73,7 @@ SizesTrial random_trial(int64_t m, int64_t n, int64_t k, Dice& dice) {
   return t;
 }
 
-// Values in [-1, 1), enough for any two matrices here. The second matrix begins in the middle.
+// Values in [-1, 1), enough for any two matrices of this test. The second matrix starts in the middle.
 template <class T>
 const T* values(int64_t count, int64_t from) {
   static const std::vector<T> all = [] {
@@ -88,7 +89,7 @@ const T* values(int64_t count, int64_t from) {
 
 constexpr double untouched = 12345;
 
-// For each element, the product in f64 and the sum of the terms' magnitudes.
+// For each element, the product in f64 and the sum of the magnitudes of its terms.
 template <class T>
 struct Reference {
   std::vector<double> sums, scales;
@@ -109,7 +110,7 @@ struct Reference {
   }
 };
 
-// The data around a product: its operands, and the earlier values of C and of the pre-activation.
+// The data of a product: its operands, and the earlier values of C and of the pre-activation.
 template <class T>
 struct Operands {
   const T *a, *b, *bias, *gate, *residual;
@@ -132,7 +133,8 @@ struct Operands {
   }
 };
 
-// The largest error divided by the sum of the terms' magnitudes; infinite for a NaN or a write outside of C.
+// Returns the largest error divided by the sum of the terms' magnitudes. NaN and writes outside C count as infinite
+// errors.
 template <class T>
 double error_of(const SizesTrial& t, const Operands<T>& in, const Reference<T>& want) {
   std::vector<T> c = in.before, hidden(static_cast<std::size_t>(t.m * t.n));
@@ -170,7 +172,7 @@ double error_of(const SizesTrial& t, const Operands<T>& in, const Reference<T>& 
   return worst;
 }
 
-// Every instruction set, each in its Context.
+// All instruction sets, each with its own Context.
 class Contexts {
  public:
   Contexts() {
@@ -218,7 +220,7 @@ void check_random_trial(int64_t m, int64_t n, int64_t k, std::uint64_t seed, Con
 
 }  // namespace
 
-TEST_CASE("gemm: all sizes from 1 to 40, in some layout and with some epilogue, every instruction set") {
+TEST_CASE("gemm: all sizes from 1 to 40, with varying layouts and epilogues, on every instruction set") {
   Contexts contexts;
   const unsigned step = sweep(1u, 13u);  // the short sweep has every pair of sizes
   std::uint64_t seed = 0;
@@ -239,8 +241,9 @@ TEST_CASE("gemm: random sizes up to 700") {
   }
 }
 
-// The class of an element: products and sums in f64 that don't overflow have the class of the exact values.
-TEST_CASE("gemm: NaN and infinity reach the elements that they must, and no others") {
+// Compares only the class of each element (finite, infinite or NaN). Products and sums in f64 that don't overflow have
+// the class of the exact values.
+TEST_CASE("gemm: NaN and infinity affect the right elements and no others") {
   Contexts contexts;
   const float inf = std::numeric_limits<float>::infinity(), special[] = {inf, -inf, std::nanf(""), 0, 0, 0};
   for (std::uint64_t seed = 1; seed <= sweep(150u, 30u); ++seed) {
@@ -272,7 +275,7 @@ TEST_CASE("gemm: NaN and infinity reach the elements that they must, and no othe
   }
 }
 
-// Multiples of the smallest number times small whole numbers, so that every sum is exact.
+// Multiplies multiples of the smallest positive number by small whole numbers, so that every sum is exact.
 TEST_CASE("gemm: denormal numbers are neither lost nor rounded") {
   Contexts contexts;
   const float smallest = std::numeric_limits<float>::denorm_min();

@@ -1,4 +1,4 @@
-// index_select, gather, scatter_add, min, argmax, argmin, topk.
+// Tests of index_select, gather, scatter_add, min, argmax, argmin, topk.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Ins = const std::vector<Tensor>&;
 
 double at(const std::vector<double>& x, I i, I j, I columns) { return x[static_cast<std::size_t>(i * columns + j)]; }
 
-// The rows of x (7, 5), sorted, and the first k of each.
+// Sorts the rows of x (7, 5) and returns the first k elements of each.
 Tensor sorted(const Tensor& x, I k, bool largest) {
   std::vector<double> all = x.to_vector<double>(), values;
   for (I i = 0; i < x.size(0); ++i) {
@@ -110,7 +110,7 @@ const OpCases cases{
 
 }  // namespace
 
-TEST_CASE("argmax, argmin, topk: the first of equal elements, and NaN first") {
+TEST_CASE("argmax, argmin, topk: the first of several equal elements, and NaN before all others") {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   const Tensor x = Tensor::from<float>({2, 5, 5, 1, 1, -inf, nan, inf, nan, 0}, {2, 5});
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {

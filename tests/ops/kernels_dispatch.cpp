@@ -1,4 +1,4 @@
-// Which kernels run: those of the current Context's instruction set, or those of any set by name.
+// Tests which kernels run: those of the current Context's instruction set, or those of a set that is named.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
@@ -39,9 +39,9 @@ using namespace detail;
 
 namespace {
 
-std::set<std::string_view> checked;  // the names of families
+std::set<std::string_view> checked;  // names of families
 
-// complete: whether every pointer and number of the table is set.
+// `complete` says whether every pointer and number of the table must be set.
 template <class Table>
 void check_family(bool complete = true) {
   checked.insert(Table::name);
@@ -53,7 +53,7 @@ void check_family(bool complete = true) {
     context.set_isa(isa);
     const Table& table = kernels<Table>();
     CHECK(&table == &kernels<Table>(isa));
-    // Its own kernels, or those of the instruction set that isas.def names.
+    // The set's own kernels, or those of the set that isas.def names.
     const std::size_t owner = serving(isa_lines, index_of(isa), Table::name);
     for (Isa other : available_isas()) {
       const std::size_t other_owner = serving(isa_lines, index_of(other), Table::name);
@@ -79,7 +79,7 @@ void check_family_of_all_types() {
 
 }  // namespace
 
-TEST_CASE("dispatch: every family has its kernels of every instruction set") {
+TEST_CASE("dispatch: every family has kernels for every instruction set") {
   check_family_of_all_types<ActivationKernels>();
   check_family_of_all_types<BinaryKernels>();
   check_family_of_all_types<ComparisonKernels>();
@@ -103,7 +103,8 @@ TEST_CASE("dispatch: every family has its kernels of every instruction set") {
   check_family_of_all_types<UnaryKernels>();
   check_family<QuantizedKernels<float>>(false);  // `widen` may be null
   check_family<QuantizedKernels<bfloat16>>(false);
-  // If isas.def misspelled a family's name, the instruction set would silently use the kernels of the previous one.
+  // If isas.def misspelled a family's name, the instruction set would silently use the kernels of the set that it
+  // extends.
   for (const IsaLine& line : isa_lines)
     for (std::string_view left = line.kernels == "all" ? "" : line.kernels; !left.empty();) {
       const std::string_view name = left.substr(0, left.find(' '));
@@ -113,7 +114,7 @@ TEST_CASE("dispatch: every family has its kernels of every instruction set") {
     }
 }
 
-TEST_CASE("dispatch: WEFT_ISA caps the kernels, and the vectors are as wide as isas.def says") {
+TEST_CASE("dispatch: WEFT_ISA limits the kernels, and vectors are as wide as isas.def says") {
   static constexpr int bytes[] = {
 #define WEFT_INSTRUCTION_SET(name, processor, extends, kernels, arch, bytes, ...) bytes,
 #include "weft/isas.def"
@@ -138,7 +139,7 @@ TEST_CASE("dispatch: requesting kernels that this build or CPU doesn't have is a
   }
 }
 
-TEST_CASE("dispatch: a unit's file has its family's name, and no other") {
+TEST_CASE("dispatch: each file of kernels is named after its family") {
   CHECK(is_unit_of("/a.b/ops/kernels/fft_real.cpp", "fft_real"));
   CHECK(is_unit_of("gemm.cpp", "gemm"));
   for (const char* file : {"gemm.h", "gemm", "gemm_bf16.cpp", "my_gemm.cpp", "gemm/fft.cpp", ""})

@@ -1,4 +1,5 @@
-// The error of the vector functions in ULP, on every instruction set, against the C library in a wider type.
+// Tests the error of the vector functions in ULP on every instruction set. The reference is the C library in a wider
+// type.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -44,7 +45,7 @@ T number(Bits<T> bits) {
   return x;
 }
 
-// |got - want| in units in the last place of want in T; 0.5 stands for all values that round to got.
+// |got - want| in units in the last place of `want` in T. An error of 0.5 stands for all values that round to `got`.
 template <class T>
 double ulps(T got, Wider<T> want) {
   const double wrong = std::numeric_limits<double>::infinity();
@@ -53,7 +54,7 @@ double ulps(T got, Wider<T> want) {
   if (got == rounded) return 0.5;
   if (std::isnan(got)) return wrong;
   const T largest = std::numeric_limits<T>::max();
-  if (std::isinf(got) || std::isinf(rounded))  // one step beyond the largest number
+  if (std::isinf(got) || std::isinf(rounded))  // one step beyond the largest finite number
     return (std::isinf(got) ? std::abs(rounded) : std::abs(got)) == largest && (got > 0) == (rounded > 0) ? 1 : wrong;
   if (want == 0) return wrong;
   int exponent = 0;
@@ -104,14 +105,14 @@ R cdf_reference(R x) {
   return std::erfc(-x / std::sqrt(R(2))) / 2;
 }
 
-// Φ(x) + xφ(x); its limit at ±inf.
+// Φ(x) + xφ(x), or its limit at ±inf.
 template <class R>
 R gelu_slope_reference(R x) {
   const R density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(R(-1)));
   return cdf_reference(x) + (density > 0 ? x * density : 0);
 }
 
-// The bounds are those stated in math.h; gelu and silu have one more multiplication.
+// The bounds are those that math.h states. gelu and silu have one more multiplication.
 template <class T>
 std::vector<MathFunction<T>> functions() {
   using R = Wider<T>;
@@ -151,7 +152,7 @@ void take_worst(Worst& worst, const MathFunction<T>& f, Isa isa, const std::vect
   }
 }
 
-// next(x) fills x with the next numbers to test; false at the end.
+// next(x) fills x with the next numbers to test and returns false at the end.
 template <class T, class Next>
 void check_bound(const MathFunction<T>& f, Next next) {
   const std::vector<Isa> isas = available_isas();
@@ -170,7 +171,7 @@ void check_bound(const MathFunction<T>& f, Next next) {
   }
 }
 
-// Numbers of every magnitude (random bits), numbers near 0, 1 and the ends of e^x's range, and the special values.
+// Numbers of every magnitude (random bits), numbers near 0, 1 and the ends of the range of e^x, and special values.
 template <class T>
 std::vector<T> sample() {
   const Random random(11);
@@ -206,7 +207,7 @@ void check_samples() {
 TEST_CASE("vector maths: sampled error bounds in f32") { check_samples<float>(); }
 TEST_CASE("vector maths: sampled error bounds in f64") { check_samples<double>(); }
 
-// Takes a quarter of an hour: weft-tests -ns -tc="vector maths: every f32"
+// Takes a quarter of an hour. To run it: weft-tests -ns -tc="vector maths: every f32"
 TEST_CASE("vector maths: every f32" * doctest::skip()) {
   for (const MathFunction<float>& f : functions<float>()) {
     std::uint64_t at = 0;
@@ -221,7 +222,7 @@ TEST_CASE("vector maths: every f32" * doctest::skip()) {
 
 namespace {
 
-// The largest error of pow in ULP for results between e^-range and e^range.
+// Returns the largest error of pow in ULP, for results between e^-range and e^range.
 template <class T>
 double pow_error(Isa isa, double range) {
   const Random random(12);
@@ -250,7 +251,7 @@ TEST_CASE("vector maths: the error of powers") {
   }
 }
 
-// Multiples of π/2 that are nearest to an f64 or an f32 number, and both sides of the limit of the vector code.
+// The multiples of π/2 that are closest to f64 or f32 numbers, and numbers on both sides of the vector code's limit.
 TEST_CASE("vector maths: sin and cos of arguments that are hard to reduce") {
   std::vector<double> x{6381956970095103 * 0x1p797, 0x1p20, 0x1.0000000000001p20, 0x1.fffffffffffffp19,
                         std::numeric_limits<double>::max()};

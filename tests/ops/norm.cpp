@@ -20,7 +20,7 @@ Tensor affine(const Tensor& normalized, const Tensor& weight, const Tensor& bias
   return bias.defined() ? add(scaled, bias) : scaled;
 }
 
-// layer_norm by other operations.
+// layer_norm by separate operations.
 Tensor layer_norm_plain(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps) {
   std::vector<std::int64_t> dims;
   for (std::int64_t d = -axes; d < 0; ++d) dims.push_back(d);
@@ -29,7 +29,7 @@ Tensor layer_norm_plain(const Tensor& x, std::int64_t axes, const Tensor& weight
   return affine(div(centred, sqrt(add(variance, Tensor::scalar(eps, x.dtype())))), weight, bias);
 }
 
-// rms_norm by other operations.
+// rms_norm by separate operations.
 Tensor rms_norm_plain(const Tensor& x, const Tensor& weight, double eps) {
   const Tensor rms = sqrt(mean(mul(x, x), {-1}, true));
   return affine(div(x, add(rms, Tensor::scalar(eps, x.dtype()))), weight, Tensor());
@@ -144,7 +144,7 @@ TEST_CASE("norm kernels of every instruction set against long double") {
     }
 }
 
-TEST_CASE("norm kernels: gradients don't depend on which are requested, nor on overwriting dy") {
+TEST_CASE("norm kernels: gradients don't depend on which gradients are requested, nor on overwriting dy") {
   const std::int64_t rows = 5;
   for (Isa isa : available_isas())
     for (const std::int64_t n : {1, 15, 16, 37, 100})
@@ -187,7 +187,7 @@ TEST_CASE("layer_norm over an axis of length 1 gives exactly the bias") {
     }
 }
 
-TEST_CASE("layer_norm of a sum: the sum's bits, recorded or not, whichever term is a leaf; errors") {
+TEST_CASE("layer_norm with a residual: the same bits, recorded or not, whichever term is a leaf, and errors") {
   const Tensor x = random_tensor({{70, 33}}, 1), residual = random_tensor({{70, 33}}, 2);
   const Tensor want = layer_norm(add(x, residual), 1, {}, {});
   CHECK(same_bits(layer_norm(x, 1, {}, {}, 1e-5, residual), want));
@@ -217,7 +217,7 @@ TEST_CASE("layer_norm subtracts the mean first") {
   CHECK(max_difference(layer_norm(tiny, 1, {}, {}, 0), layer_norm(x, 1, {}, {}, 0)) <= 1e-10);
 }
 
-TEST_CASE("layer_norm of a constant row is the bias, whatever the eps: the mean is right to its last bit") {
+TEST_CASE("layer_norm of a constant row is the bias for every eps, because the mean is exact") {
   for (Isa isa : available_isas()) {
     Context context;
     context.set_isa(isa);
@@ -235,12 +235,12 @@ TEST_CASE("layer_norm of a constant row is the bias, whatever the eps: the mean 
           Gradients gradients;
           tape.backward(sum(square(y)), gradients);
           CHECK(max_abs(gradients.of(leaf)) <=
-                1e6 * (dtype == DType::f32 ? 1e-4 : 1e-12));  // 0, except for 1/√eps times the rounding
+                1e6 * (dtype == DType::f32 ? 1e-4 : 1e-12));  // 0, except for the rounding error times 1/√eps
         }
   }
 }
 
-TEST_CASE("layer_norm of a constant row of millions is the bias: its sums are off by more digits") {
+TEST_CASE("layer_norm of a constant row of millions of elements is the bias, although its sums lose more digits") {
   const std::int64_t n = 6000037;
   for (Isa isa : available_isas()) {
     Context context;
@@ -252,8 +252,8 @@ TEST_CASE("layer_norm of a constant row of millions is the bias: its sums are of
   }
 }
 
-TEST_CASE("layer_norm of nearly constant rows: the spread survives next to a large mean") {
-  // 1 and its neighbors in f32: ±1 units of 2^-23, and 0.
+TEST_CASE("layer_norm of nearly constant rows: small differences survive next to a large mean") {
+  // 1 and its neighbors in f32. The differences are ±1 and 0 units of 2^-23.
   std::vector<float> row(300, 1);
   for (std::size_t i = 0; i < 100; ++i) {
     row[i] = 1 + 0x1p-23F;
@@ -300,7 +300,7 @@ TEST_CASE("a row's norm doesn't depend on the other rows") {
   }
 }
 
-TEST_CASE("gradients of gamma and beta over many rows are the same at any thread count") {
+TEST_CASE("gradients of gamma and beta over many rows are the same for any number of threads") {
   const auto run = [](int threads) {
     Context context;
     context.set_threads(threads);

@@ -1,4 +1,4 @@
-// The contract of an Op: when run again, forward gives the recorded bits, and shape() their shape.
+// Tests the contract of an Op: if forward runs again, it gives the recorded bits, and shape() gives their shape.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-// Runs the forward of every recorded op twice again, while in scope.
+// While in scope, runs the forward pass of every recorded op twice more.
 class Replay {
  public:
   int records() const { return records_; }
@@ -37,7 +37,7 @@ class Replay {
   RecordObserver observer_{[this](Op& op, const Inputs& in, const Tensor& out) { again(op, in, out); }};
 };
 
-// y and the gradients of all parameters.
+// Returns y and the gradients of all parameters.
 std::vector<Tensor> step_of(const SmallTask& small) {
   const Random dropout(5);
   const Batch batch = small.data->training(0, Random(7));
@@ -59,7 +59,7 @@ void check_same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 }  // namespace
 
-TEST_CASE("op table: every record's forward can run again") {
+TEST_CASE("op table: the forward pass of every record can run again") {
   for (const OpCase& c : all_op_cases()) {
     CAPTURE(c.name);
     std::vector<bool> needs;
@@ -74,7 +74,7 @@ TEST_CASE("op table: every record's forward can run again") {
   }
 }
 
-TEST_CASE("models: every record's forward can run again") {
+TEST_CASE("models: the forward pass of every record can run again") {
   const struct {
     const char* arch;
     Task task;
@@ -99,11 +99,11 @@ TEST_CASE("tape: computations inside an operation are not recorded") {
   Tape tape;
   const Tensor x = tape.watch(Random(1).normal({3, 4}, 0, 1));
   const std::int64_t before = tape.records();
-  (void)mean(x);  // a sum and a quotient
+  (void)mean(x);  // computes a sum and a quotient
   CHECK(tape.records() == before + 1);
 }
 
-// If the record of the product held the gate, the gate would get no gradient.
+// If the record of the product had the gate as an input, the gate would get no gradient.
 TEST_CASE("linear: the record of the product has no input that its backward ignores") {
   using Records = std::vector<std::pair<std::string, std::size_t>>;  // name and number of inputs
   const auto recorded = [](Activation act, bool gated, bool residual) {
@@ -122,8 +122,8 @@ TEST_CASE("linear: the record of the product has no input that its backward igno
   CHECK(recorded(Activation::silu, true, true) == Records{{"linear", 4}, {"linear", 2}, {"add", 2}});
 }
 
-TEST_CASE("op replay: a forward that gives something else is found") {
-  struct Counting : Op {  // y = x + the number of the run
+TEST_CASE("op replay: a forward pass that gives a different result is detected") {
+  struct Counting : Op {  // y = x + the number of earlier runs
     const char* name() const noexcept override { return "test counting"; }
     Shape shape(const Inputs& in) const override { return in[0].shape(); }
     Tensor forward(const Inputs& in, const Shape& shape) override {

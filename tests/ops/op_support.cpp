@@ -18,7 +18,7 @@ Tensor as_c128(const Tensor& x) {
   return raw::convert(raw::contiguous(x), DType::c128);
 }
 
-// The sum over the elements of Re(conj(cotangent) · y), whose gradient with respect to y is the cotangent.
+// The sum over all elements of Re(conj(cotangent) · y). Its gradient with respect to y is the cotangent.
 double inner(const Tensor& y, const Tensor& cotangent) {
   const auto a = as_c128(y).to_vector<std::complex<double>>(), b = as_c128(cotangent).to_vector<std::complex<double>>();
   double sum = 0;
@@ -30,7 +30,7 @@ double inner(const Tensor& y, const Tensor& cotangent) {
 double* reals(Tensor& x) { return static_cast<double*>(x.mutable_raw()); }
 std::int64_t real_count(const Tensor& x) { return x.numel() * (is_complex(x.dtype()) ? 2 : 1); }
 
-// The largest difference between `analytic` and the slope of `value` when each number of x changes.
+// Returns the largest difference between `analytic` and the slope of `value` with respect to each number of x.
 double slope_error(Tensor& x, const Tensor& analytic, double scale, const std::function<double()>& value) {
   const double h = 1e-5;
   const Tensor dense = raw::contiguous(analytic);

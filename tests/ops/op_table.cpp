@@ -1,4 +1,4 @@
-// Properties of every operation, checked for every case of the table.
+// Checks properties of every operation, for every case of the table.
 #include "op_table.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ bool same_bits(const Differentiated& a, const Differentiated& b) {
   return same;
 }
 
-// The elements of x, stored with the axes in reverse order.
+// Stores the elements of x with the axes in reverse order.
 Tensor transposed_layout(const Tensor& x) {
   const Shape reversed(x.shape().rbegin(), x.shape().rend());
   Tensor y = Tensor::empty(reversed, x.dtype());
@@ -50,7 +50,7 @@ Tensor transposed_layout(const Tensor& x) {
   return view;
 }
 
-// The elements of x inside a larger tensor that is NaN everywhere else.
+// Stores the elements of x inside a larger tensor that is NaN everywhere else.
 Tensor offset_layout(const Tensor& x) {
   Shape larger = x.shape();
   for (std::int64_t& n : larger) n += 3;
@@ -63,7 +63,7 @@ Tensor offset_layout(const Tensor& x) {
   return view;
 }
 
-// x's first slice along `axis`, repeated with stride 0.
+// Repeats the first slice of x along `axis` with stride 0.
 Tensor repeated_layout(const Tensor& x, std::size_t axis) {
   Strides strides = x.strides();
   strides[axis] = 0;
@@ -141,7 +141,7 @@ TEST_CASE("op table: every layout") {
   }
 }
 
-TEST_CASE("op table: the same bits at any thread count") {
+TEST_CASE("op table: the same bits for any number of threads") {
   for (const OpCase& c : all_op_cases()) {
     CAPTURE(c.name);
     const auto needs = differentiable_inputs(c);

@@ -1,4 +1,5 @@
-// Inputs with several pieces for every family: the same bits at any thread count, forward and backward.
+// Inputs with several pieces for every family. The bits must be the same for any number of threads, forward and
+// backward.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -102,7 +103,7 @@ std::vector<Large> large_cases() {
 
 }  // namespace
 
-TEST_CASE("large operations: the same bits at any thread count") {
+TEST_CASE("large operations: the same bits for any number of threads") {
   for (const Large& c : large_cases()) {
     CAPTURE(c.name);
     Tensors inputs;

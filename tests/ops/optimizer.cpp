@@ -14,7 +14,7 @@ namespace {
 
 using Scalar = long double;
 
-// One element's state, updated by the textbook formulas in long double.
+// The state of one element, updated by the textbook formulas in long double.
 struct Reference {
   Scalar p, m = 0, v = 0;
 
@@ -77,7 +77,7 @@ State run(Rule rule, std::int64_t n, DType dtype, int steps) {
   return s;
 }
 
-// The largest difference of the parameters from the reference, which starts with the same values.
+// Returns the largest difference between the parameters and the reference. Both start with the same values.
 double error_of(Rule rule, std::int64_t n, DType dtype, int steps) {
   const auto values = [](const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); };
   std::vector<Reference> want;
@@ -102,7 +102,7 @@ double error_of(Rule rule, std::int64_t n, DType dtype, int steps) {
 
 }  // namespace
 
-TEST_CASE("optimizer updates of every instruction set against long double") {
+TEST_CASE("optimizer updates on every instruction set equal formulas in long double") {
   for (Isa isa : available_isas()) {
     Context context;
     context.set_isa(isa);
@@ -116,7 +116,7 @@ TEST_CASE("optimizer updates of every instruction set against long double") {
   }
 }
 
-TEST_CASE("optimizer updates have the same bits at any thread count and position") {
+TEST_CASE("optimizer updates give the same bits for any number of threads and at any position") {
   constexpr std::int64_t n = 50001;
   for (Rule rule : rules) {
     const auto result = [&](int threads) {
@@ -138,7 +138,7 @@ TEST_CASE("optimizer updates have the same bits at any thread count and position
   }
 }
 
-TEST_CASE("optimizer updates decay only the first elements, on request") {
+TEST_CASE("optimizer updates apply weight decay to the first elements only, if requested") {
   constexpr std::int64_t n = 40001, decayed = 20005;
   const auto updated = [](Rule rule, std::optional<std::int64_t> first, double weight_decay) {
     State s = make_state(n, DType::f32);
@@ -166,7 +166,7 @@ TEST_CASE("optimizer updates decay only the first elements, on request") {
   }
 }
 
-// By hand: c = 0.2, 0.008, -0.08308; p = 1 - 0.1 (1 + 0.5 · 1), ….
+// Computed by hand: c = 0.2, 0.008, -0.08308 and p = 1 - 0.1 (1 + 0.5 · 1), ….
 TEST_CASE("lion: three steps, and an element whose gradients are 0") {
   Tensor p = Tensor::from<double>({1, 1}, {2}), m = Tensor::zeros({2}, DType::f64);
   const double gradients[] = {2, -0.1, -1}, want_p[] = {0.85, 0.7075, 0.772125}, want_m[] = {0.02, 0.0188, 0.008612};
@@ -181,7 +181,7 @@ TEST_CASE("lion: three steps, and an element whose gradients are 0") {
   }
 }
 
-TEST_CASE("update rules by name: their descriptions; foreign options are refused with nothing changed") {
+TEST_CASE("update rules by name: descriptions, and unknown options are refused without changes") {
   std::vector<std::string> names;
   for (const UpdateRule& rule : update_rules()) {
     names.emplace_back(rule.name);
@@ -233,7 +233,7 @@ TEST_CASE("sgd's first step doesn't read the buffer") {
   CHECK(same_bits(buf, Tensor::full({5}, 2)));
 }
 
-TEST_CASE("an update marks the tensors that it wrote") {
+TEST_CASE("an update marks the tensors that it writes") {
   Tape tape;
   Tensor p = Tensor::full({3}, 1);
   const Tensor x = tape.watch(p), loss = sum(mul(x, x));
@@ -259,7 +259,7 @@ TEST_CASE("l2_norm") {
   CHECK(std::isnan(l2_norm(Tensor::from(std::vector<float>{1, std::nanf("")}, {2}))));
 }
 
-TEST_CASE("l2_norm: the same bits at any thread count, of many blocks and many times") {
+TEST_CASE("l2_norm: the same bits for any number of threads and every repetition, over many blocks") {
   const Tensor x = random_tensor({{100 * (1 << 14)}}, 3);  // f64: another order of summation would round differently
   const auto with_threads = [&](int threads) {
     Context context;

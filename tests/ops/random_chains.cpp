@@ -1,5 +1,6 @@
-// Random chains of operations against a plain evaluation by loops over indices: values, and the derivative along a
-// random direction. Views of views, broadcast operands, sums and pointwise functions follow each other in any order.
+// Tests random chains of operations against a plain evaluation by loops over indices. Compares values, and the
+// derivative in a random direction. Views of views, broadcast operands, sums and pointwise functions follow each other
+// in any order.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -34,14 +35,14 @@ double at(const Dense& x, const Shape& index) {
   return x.values[static_cast<std::size_t>(place)];
 }
 
-// The tensor with this shape whose element at `index` is value(index).
+// Returns the tensor of this shape whose element at `index` is value(index).
 Dense made(const Shape& shape, const std::function<double(const Shape&)>& value) {
   Dense y{shape, {}};
   for_each_index(shape, [&](const Shape& index) { y.values.push_back(value(index)); });
   return y;
 }
 
-// A step, by weft and by loops.
+// A step, computed by weft and by loops.
 struct Step {
   std::string name;
   std::function<Tensor(const Tensor&)> run;
@@ -108,7 +109,7 @@ Step flipped(const Shape& shape, Choice& choice) {
           }};
 }
 
-// Sums that keep the axis, or that sum this axis and the next one reshaped to one.
+// A sum over an axis, which is kept with size 1.
 Step summed(const Shape& shape, Choice& choice) {
   const auto axis = static_cast<std::size_t>(choice.below(static_cast<std::int64_t>(shape.size())));
   return {"sum", [=](const Tensor& x) { return sum(x, {static_cast<std::int64_t>(axis)}, true); },
@@ -137,7 +138,7 @@ Step merged(const Shape& shape, Choice& choice) {
           }};
 }
 
-// x times its own slice along an axis of length 1: broadcasting a slice against the whole.
+// Multiplies x by its own slice of length 1 along an axis, which broadcasts the slice.
 Step times_slice(const Shape& shape, Choice& choice) {
   const auto axis = static_cast<std::size_t>(choice.below(static_cast<std::int64_t>(shape.size())));
   const std::int64_t place = choice.below(shape[axis]), dim = static_cast<std::int64_t>(axis);
@@ -204,7 +205,7 @@ double total(const Dense& x) {
 
 }  // namespace
 
-TEST_CASE("random chains of operations: values and derivatives by loops over indices") {
+TEST_CASE("random chains of operations: values and derivatives equal loops over indices") {
   for (std::uint64_t seed = 1; seed <= sweep(300u, 60u); ++seed) {
     Choice choice(seed);
     Shape shape;

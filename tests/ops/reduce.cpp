@@ -16,7 +16,7 @@ namespace {
 using Ins = const std::vector<Tensor>&;
 using Dims = std::vector<std::int64_t>;
 
-// The sum over the named axes (0 … rank-1) by loops, divided by the number of terms if `mean`. T is double or
+// The sum over the given axes (0 … rank-1) by loops, divided by the number of terms if `mean` is set. T is double or
 // std::complex<double>.
 template <class T>
 Tensor sum_loops(const Tensor& x, const Dims& dims, bool keepdim, bool mean) {
@@ -64,7 +64,7 @@ OpCase complex_sum_case(const std::string& name, const Shape& shape, const Dims&
           [=](Ins in) { return sum_loops<std::complex<double>>(in[0], dims, false, false); }};
 }
 
-// max along dim of distinct values, by sorting each row.
+// max along dim, for distinct values, by sorting each row.
 OpCase max_case(const std::string& name, const Shape& shape, std::int64_t dim, bool keepdim = false) {
   return {"max " + name,
           {{shape, -9, 9}},
@@ -126,7 +126,7 @@ Tensor in_dtype(const std::vector<double>& v, const Shape& shape, DType dtype) {
 
 }  // namespace
 
-TEST_CASE("long sums, split into blocks") {
+TEST_CASE("long sums are split into blocks") {
   for (const Shape& shape : {Shape{100003}, {3, 20011}, {70001, 3}, {301, 259}, {2, 411, 97}}) {
     const Tensor x = random_tensor({shape}, 3);
     for (std::int64_t dim = 0; dim < x.rank(); ++dim) {
@@ -148,14 +148,14 @@ TEST_CASE("long sums, split into blocks") {
   }
 }
 
-TEST_CASE("a column's sum doesn't depend on its place") {
+TEST_CASE("a column's sum doesn't depend on its position") {
   const Tensor x = to_single(random_tensor({{83, 1}}, 4));
   const Tensor y = sum(raw::contiguous(expand(x, {83, 150})), {0});
   const auto v = y.to_vector<float>();
   for (float value : v) CHECK(value == v[0]);
 }
 
-TEST_CASE("sum kernels of every instruction set against long double") {
+TEST_CASE("sum kernels on every instruction set equal sums in long double") {
   for (Isa isa : available_isas()) {
     const auto& kernel = kernels<ReduceKernels<float>>(isa);
     for (std::int64_t n = 0; n < 200; ++n) {
@@ -170,7 +170,7 @@ TEST_CASE("sum kernels of every instruction set against long double") {
   }
 }
 
-TEST_CASE("max takes the first of equals and NaN before all") {
+TEST_CASE("max gives the first of several equal elements, and NaN before all others") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   for (DType dtype : {DType::f32, DType::f64}) {
     const auto gradient = [dtype](const std::vector<double>& row) {

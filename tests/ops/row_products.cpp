@@ -1,4 +1,5 @@
-// row_products: every row's product with a vector, on each instruction set, at odd sizes and any number of threads.
+// Tests row_products, the product of every row with a vector, on each instruction set, for odd sizes and any number of
+// threads.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,7 +18,7 @@ Tensor uniform(std::uint64_t seed, const Shape& shape, DType dtype) {
   return raw::convert(Random(seed).uniform(shape, -1, 1, DType::f64), dtype);
 }
 
-// The worst error of the products, relative to the sum of the magnitudes of their terms.
+// Returns the largest error of the products, relative to the sum of the magnitudes of their terms.
 double worst_error(const Tensor& rows, const Tensor& x, const Tensor& y) {
   const std::int64_t n = rows.size(0), k = rows.size(1);
   const auto a = raw::convert(raw::contiguous(rows), DType::f64).to_vector<double>(),
@@ -54,7 +55,7 @@ TEST_CASE("row_products: each row's sum of products, on every instruction set") 
   });
 }
 
-TEST_CASE("row_products: no rows, rows of no elements, and views") {
+TEST_CASE("row_products: no rows, rows without elements, and views") {
   CHECK(row_products(Tensor::zeros({0, 3}, DType::f32), Tensor::zeros({3}, DType::f32)).shape() == Shape{0});
   CHECK(row_products(Tensor::zeros({2, 0}, DType::f32), Tensor::zeros({0}, DType::f32)).to_vector<float>() ==
         std::vector<float>{0, 0});
@@ -65,7 +66,7 @@ TEST_CASE("row_products: no rows, rows of no elements, and views") {
   CHECK(worst_error(across, v, row_products(across, v)) < 1e-6);
 }
 
-TEST_CASE("row_products: the same bits at any number of threads, and of every row alone") {
+TEST_CASE("row_products: the same bits for any number of threads, and for a single row") {
   const Tensor rows = uniform(6, {70001, 37}, DType::f32), x = uniform(7, {37}, DType::f32);
   Context one;
   one.set_threads(1);
@@ -84,7 +85,7 @@ TEST_CASE("row_products: the same bits at any number of threads, and of every ro
     CHECK(same_bits(row_products(slice(rows, 0, row, row + 1), x), slice(want, 0, row, row + 1)));
 }
 
-TEST_CASE("row_products: shapes and dtypes that don't fit") {
+TEST_CASE("row_products: invalid shapes and dtypes") {
   const Tensor rows = Tensor::zeros({2, 3}, DType::f32);
   for (const Tensor& bad : {Tensor(), Tensor::zeros({2}, DType::f32), Tensor::zeros({3, 1}, DType::f32),
                             Tensor::zeros({3}, DType::f64), Tensor::zeros({3}, DType::bf16)})

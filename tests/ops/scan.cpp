@@ -1,4 +1,4 @@
-// cumsum, cumprod, norm, var, logsumexp, pools, conv1d.
+// Tests of cumsum, cumprod, norm, var, logsumexp, pools, conv1d.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -197,7 +197,7 @@ TEST_CASE("cumprod: gradients where elements are 0") {
   CHECK(gradient(Tensor::from<double>({0, 0, 3}, {3}), product) == std::vector<double>{1, 0, 0});
 }
 
-TEST_CASE("scans whose lines are divided among threads are those of single rows") {
+TEST_CASE("scans whose lines are divided among threads equal scans of single rows") {
   const Tensor x = random_tensor({{300, 257}, -1, 1}, 3);
   CHECK(same_bits(cumsum(x, 0), transpose(cumsum(transpose(x, 0, 1), 1), 0, 1)));
   CHECK(same_bits(cumprod(x, 0), transpose(cumprod(transpose(x, 0, 1), 1), 0, 1)));
@@ -249,7 +249,7 @@ TEST_CASE("scans of bf16 compute in f32") {
   CHECK(var(Tensor::from<float>({1, 3}, {2}), {}, 3).item() == std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("norm, var, logsumexp and conv1d of bf16 are rounded once") {
+TEST_CASE("norm, var, logsumexp and conv1d of bf16 round once") {
   const auto in_bf16 = [](std::vector<float> values) {
     const auto n = static_cast<std::int64_t>(values.size());
     return raw::convert(Tensor::from(values, {n}), DType::bf16);
@@ -265,7 +265,7 @@ TEST_CASE("norm, var, logsumexp and conv1d of bf16 are rounded once") {
   check([](const Tensor& t) { return logsumexp(t, 0); });
   check([](const Tensor& t) { return norm(t, infinity); });
   const Tensor ones = Tensor::full({1, 1, 512}, 1, DType::bf16);
-  CHECK(conv1d(ones, ones).item() == 512);  // 256 if each sum were rounded
+  CHECK(conv1d(ones, ones).item() == 512);  // would be 256 if each sum were rounded
 }
 
 TEST_CASE("scans, norms, pools and convolutions: errors") {

@@ -13,7 +13,7 @@ using Ins = const std::vector<Tensor>&;
 
 using Index = std::vector<std::int64_t>;
 
-// The elements of x at from(index) for each index of y, in row-major order. T is double or std::complex<double>.
+// Takes the element of x at from(index) for each index of y, in row-major order. T is double or std::complex<double>.
 template <class T>
 Tensor gathered(const Tensor& x, const Shape& shape, const std::function<Index(Index)>& from) {
   const std::vector<T> v = x.to_vector<T>();
@@ -218,7 +218,7 @@ const OpCases cases{
 
 }  // namespace
 
-TEST_CASE("reshape is a view where strides allow") {
+TEST_CASE("reshape is a view if the strides allow it") {
   const Tensor x = random_tensor({{4, 6}}, 1);
   CHECK(reshape(x, {2, 12}).storage() == x.storage());
   CHECK(reshape(transpose(x, 0, 1), {6, 2, 2}).storage() == x.storage());
@@ -227,7 +227,7 @@ TEST_CASE("reshape is a view where strides allow") {
   CHECK(same_bits(copied, reshape(raw::contiguous(transpose(x, 0, 1)), {24})));
 }
 
-TEST_CASE("every reshape of a strided tensor has its elements in order") {
+TEST_CASE("every reshape of a strided tensor keeps the order of the elements") {
   const Tensor x = random_tensor({{2, 3, 4, 1, 5}}, 1);
   const std::vector<Index> orders = {
       {0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {1, 0, 2, 3, 4}, {0, 1, 4, 3, 2}, {2, 3, 4, 0, 1}};

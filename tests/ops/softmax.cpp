@@ -87,7 +87,7 @@ TEST_CASE("softmax of large and infinite values") {
     CHECK(values(log_softmax(row({1e6, -1e6}), 0)) == std::vector<double>{0, -2e6});
     for (const auto& bad : {std::vector<double>{inf, 0, 1}, {-inf, -inf}, {0, std::nan(""), 1}})
       for (const double v : values(softmax(row(bad), 0))) CHECK(std::isnan(v));
-    // A NaN at any place of a row longer than a vector.
+    // A NaN at any position of a row that is longer than a vector.
     for (std::size_t at = 0; at < 40; ++at) {
       std::vector<double> x(40, 1.0);
       x[at] = std::nan("");
@@ -96,7 +96,7 @@ TEST_CASE("softmax of large and infinite values") {
   }
 }
 
-TEST_CASE("softmax and cross_entropy of rows of any length far from 0") {
+TEST_CASE("softmax and cross_entropy of rows of any length whose values are far from 0") {
   for (Isa isa : available_isas()) {
     Context context;
     context.set_isa(isa);

@@ -1,4 +1,4 @@
-// spatial_gate against its formula.
+// Tests spatial_gate against its formula.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -37,7 +37,7 @@ std::vector<Tensor> long_inputs(std::int64_t n) {
           random_tensor({{n}}, 4)};
 }
 
-// y, and the gradients for a random cotangent.
+// Returns y, and the gradients for a random cotangent.
 std::vector<Tensor> values_and_gradients(const Gate& gate, const std::vector<Tensor>& in, bool causal) {
   Tape tape;
   std::vector<Tensor> watched;
@@ -50,8 +50,8 @@ std::vector<Tensor> values_and_gradients(const Gate& gate, const std::vector<Ten
   return results;
 }
 
-// Sizes beyond a tile, a task and a block of k, where central differences would take too long.
-TEST_CASE("spatial_gate: long sequences, values and gradients, every instruction set") {
+// Uses sizes larger than a tile, a task and a block of k, for which central differences would take too long.
+TEST_CASE("spatial_gate: long sequences, values and gradients, on every instruction set") {
   for (const std::int64_t n : {97, 300, 1100})
     for (const bool causal : {false, true}) {
       const std::vector<Tensor> in = long_inputs(n);
@@ -73,7 +73,7 @@ TEST_CASE("spatial_gate: long sequences, values and gradients, every instruction
     }
 }
 
-TEST_CASE("spatial_gate: the same bits at any thread count") {
+TEST_CASE("spatial_gate: the same bits for any number of threads") {
   const std::vector<Tensor> in = long_inputs(300);
   for (const bool causal : {false, true}) {
     std::vector<std::vector<Tensor>> results;
@@ -87,7 +87,7 @@ TEST_CASE("spatial_gate: the same bits at any thread count") {
   }
 }
 
-TEST_CASE("spatial_gate, causal: later tokens change no bit, and the weight's upper half is not read") {
+TEST_CASE("spatial_gate, causal: later tokens don't change a bit, and the weight's upper half is not read") {
   const std::int64_t n = 200;
   const Tensor gate = random_tensor({{n, 1, 8}}, 1), x = random_tensor({{n, 1, 8}}, 2), bias = random_tensor({{n}}, 3);
   const Tensor w = random_tensor({{n, n}}, 4);

@@ -1,4 +1,4 @@
-// spatial_gate_last against the last row of spatial_gate and a plain loop.
+// Tests spatial_gate_last against the last row of spatial_gate and against a plain loop.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -31,8 +31,8 @@ Tensor run(const Texts& t) { return spatial_gate_last(t.gate, t.x, t.weight, t.b
 
 std::vector<double> numbers_of(const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); }
 
-// The number of elements outside of the bound of a sum of n products in `epsilon`, with a rounding of the result to
-// `last`.
+// Counts the elements whose error exceeds the bound. `epsilon` is the rounding unit of a sum of n products, and `last`
+// that of the result.
 std::int64_t wrong(const Texts& t, const Tensor& y, double epsilon, double last) {
   const auto gate = numbers_of(t.gate), weight = numbers_of(t.weight), bias = numbers_of(t.bias), got = numbers_of(y);
   const std::int64_t n = t.x[0].size(0), d = t.x[0].size(1), row = t.weight.size(1);
@@ -56,7 +56,7 @@ std::int64_t wrong(const Texts& t, const Tensor& y, double epsilon, double last)
   return count;
 }
 
-TEST_CASE("spatial_gate_last: the formula, for any sizes and dtypes, on every instruction set") {
+TEST_CASE("spatial_gate_last: it follows the formula for any sizes and dtypes, on every instruction set") {
   for (const Isa isa : available_isas()) {
     Context context;
     context.set_isa(isa);
@@ -75,7 +75,7 @@ TEST_CASE("spatial_gate_last: the formula, for any sizes and dtypes, on every in
   }
 }
 
-TEST_CASE("spatial_gate_last: spatial_gate's last row, and parameters in bf16") {
+TEST_CASE("spatial_gate_last: it equals spatial_gate's last row, also with parameters in bf16") {
   const std::int64_t n = 9, d = 20;
   for (const DType of_parameters : {DType::f32, DType::bf16}) {
     Texts t = made(1, n, d, DType::bf16);
@@ -89,7 +89,7 @@ TEST_CASE("spatial_gate_last: spatial_gate's last row, and parameters in bf16") 
   }
 }
 
-TEST_CASE("spatial_gate_last: the same bits in any layout, beside any other texts, at any number of threads") {
+TEST_CASE("spatial_gate_last: the same bits in any layout, with any other texts, for any number of threads") {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const std::int64_t n = 70, d = 1100, texts = 3;
     const Texts t = made(texts, n, d, dtype);
@@ -112,7 +112,7 @@ TEST_CASE("spatial_gate_last: the same bits in any layout, beside any other text
       CHECK(same_bits(own, raw::contiguous(slice(want, 1, i, i + 1))));
     }
     Texts other = t;
-    other.gate = slice(concat({t.gate, t.gate}, 2), 2, 0, d);  // rows with a gap
+    other.gate = slice(concat({t.gate, t.gate}, 2), 2, 0, d);  // rows with a gap between them
     for (Tensor& x : other.x) x = slice(concat({x, x}, 1), 1, 0, d);
     other.weight = transpose(raw::contiguous(transpose(t.weight, 0, 1)), 0, 1);
     CHECK(same_bits(run(other), want));
@@ -122,7 +122,7 @@ TEST_CASE("spatial_gate_last: the same bits in any layout, beside any other text
   }
 }
 
-TEST_CASE("spatial_gate_last: nothing is recorded; no columns") {
+TEST_CASE("spatial_gate_last: a tape records nothing, and there may be no columns") {
   Texts t = made(2, 4, 6, DType::f32);
   Tape tape;
   t.gate = tape.watch(t.gate);

@@ -30,7 +30,7 @@ Tensor plain_toeplitz(const Tensor& x, const Tensor& t, bool causal) {
   return Tensor::from(y, x.shape());
 }
 
-// The n coefficients of c as the 2n-1 of a Toeplitz product: the negative lags have c_1 … c_(n-1).
+// Converts the n coefficients of c to the 2n-1 of a Toeplitz product, where the negative lags have c_1 … c_(n-1).
 Tensor plain_circulant(const Tensor& x, const Tensor& c) {
   const std::int64_t b = x.size(0), n = x.size(1), d = x.size(2);
   const Tensor t = reshape(concat({slice(c, 0, 1, n), c}, 0), {1, 2 * n - 1, d});
@@ -112,7 +112,7 @@ TEST_CASE("toeplitz: the three forms agree with the definition for every length,
     }
 }
 
-TEST_CASE("toeplitz: gradients of the three forms agree, and on many channels") {
+TEST_CASE("toeplitz: gradients of the three forms agree, also with many channels") {
   for (std::int64_t n : {63, 100}) {
     const Shape shape{3, 2, n, 21};
     for (bool causal : {false, true}) {
@@ -196,7 +196,7 @@ TEST_CASE("toeplitz: prepared coefficients give the same bits and gradients") {
       CHECK(same_bits(plain.y, ready.y));
       for (std::size_t i : {0, 1}) CHECK(same_bits(plain.gradients[i], ready.gradients[i]));
       const ToeplitzCoefficients kept(t, causal, 2, form);
-      for (Isa isa : available_isas()) {  // spectra are computed again for a different instruction set
+      for (Isa isa : available_isas()) {  // a different instruction set recomputes the spectra
         Context context;
         context.set_isa(isa);
         ContextScope scope(context);

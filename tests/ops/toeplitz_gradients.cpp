@@ -1,4 +1,4 @@
-// toeplitz_gradients: the gradients of a tape's backward, for programs with another tape.
+// Tests toeplitz_gradients, which gives the gradients that a tape would compute, for programs that have another tape.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -33,7 +33,7 @@ constexpr ToeplitzForm forms[] = {ToeplitzForm::automatic, ToeplitzForm::naive, 
 
 }  // namespace
 
-TEST_CASE("toeplitz_gradients: those of a tape, bit by bit, in every form") {
+TEST_CASE("toeplitz_gradients: they equal those of a tape, bit by bit, in every form") {
   for (const Shape& shape : {Shape{2, 3, 9, 7}, {1, 1, 1, 1}, {3, 2, 300, 5}})
     for (const bool causal : {false, true})
       for (const ToeplitzForm form : forms)
@@ -48,7 +48,7 @@ TEST_CASE("toeplitz_gradients: those of a tape, bit by bit, in every form") {
         }
 }
 
-TEST_CASE("toeplitz_gradients: only the requested gradients, of any layout, and nothing is recorded") {
+TEST_CASE("toeplitz_gradients: only the requested gradients, for any layout, and a tape records nothing") {
   const Operands o = operands({2, 3, 40, 5}, true, DType::f64);
   const ToeplitzGradients both = toeplitz_gradients(o.x, o.t, o.gradient, true);
   Tape tape;

@@ -1,4 +1,5 @@
-// Checkpoints of quantized models: saved, loaded for inference, damaged, and refused where they can't be used.
+// Tests of checkpoints of quantized models: they are saved, loaded for inference, and refused if they are damaged or
+// can't be used.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -38,7 +39,7 @@ struct Saved {
 
 Saved usual(DType to) { return Saved({"", "gmlp", Task::causal_lm, "{}", to}); }
 
-// Results for few and many rows, in turn and often enough for a weight in a file to be packed.
+// Returns the results for few and for many rows, alternately and often enough that a weight in a file is packed.
 std::vector<Tensor> answers(const Model& model) {
   const NoGrad suspended;
   std::vector<Tensor> all;
@@ -59,7 +60,7 @@ void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
   }
 }
 
-// The checkpoint's file with one tensor replaced by another, or left out if that is undefined.
+// Writes the checkpoint's file with one tensor replaced by `tensor`, or without it if `tensor` is undefined.
 std::string forged(const Saved& saved, const std::string& name, const Tensor& tensor, const std::string& as = "") {
   const SafetensorsFile file(saved.file());
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -82,7 +83,7 @@ const std::string scaled = "blocks.0.proj1.weight";
 
 }  // namespace
 
-TEST_CASE("quantized checkpoints: from a file and from memory the bits of the model that was saved") {
+TEST_CASE("quantized checkpoints: loaded from a file or from memory, they give the bits of the model that was saved") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const Saved saved(c);
@@ -109,7 +110,7 @@ TEST_CASE("quantized checkpoints: from a file and from memory the bits of the mo
   }
 }
 
-TEST_CASE("quantized checkpoints: saved again, from memory or as loaded, to the same bytes") {
+TEST_CASE("quantized checkpoints: a model saved again, from memory or after loading, gives the same bytes") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const Saved saved = usual(to);
     const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
@@ -120,7 +121,7 @@ TEST_CASE("quantized checkpoints: saved again, from memory or as loaded, to the 
   }
 }
 
-TEST_CASE("quantized checkpoints: a half and a quarter of the parameters' bytes, in the file and in memory") {
+TEST_CASE("quantized checkpoints: they have half or a quarter of the parameters' bytes, in the file and in memory") {
   const TemporaryFolder folder;
   const auto tokenizer = characters(small_text(), Task::masked_lm);
   const auto made = [&] {
@@ -150,7 +151,7 @@ TEST_CASE("quantized checkpoints: a half and a quarter of the parameters' bytes,
   }
 }
 
-TEST_CASE("quantized checkpoints: a classifier's results are near those of f32") {
+TEST_CASE("quantized checkpoints: a classifier's results are close to those of f32") {
   for (const std::string& arch : own_architectures)
     for (const DType to : {DType::bf16, DType::i8}) {
       const QuantizedCase c{"", arch, Task::classifier, "{}", to};
@@ -178,7 +179,7 @@ TEST_CASE("quantized checkpoints: training refuses them and names an alternative
   }
 }
 
-TEST_CASE("quantized checkpoints: damaged ones are refused") {
+TEST_CASE("quantized checkpoints: damaged checkpoints are refused") {
   const Saved saved = usual(DType::i8);
   const std::string scale = scaled + "_scale";
   const SafetensorsFile file(saved.file());
@@ -198,7 +199,7 @@ TEST_CASE("quantized checkpoints: damaged ones are refused") {
   check_refused(forged(saved, scale, raw::convert(scales, DType::f64)), scale + " is F64, expected f32");
   check_refused(forged(saved, scaled, raw::convert(values, DType::f64)), scaled + " is F64, expected i8");
   check_refused(forged(saved, scaled, raw::convert(values, DType::f32)),
-                " tensors, as the config requires, got ");  // with scales
+                " tensors, as the config requires, got ");  // including scales
   check_refused(forged(saved, scaled, slice(values, 1, 0, columns - 1)), scaled + " is (" + std::to_string(rows));
   check_refused(forged(saved, "norm.weight", Tensor::zeros({16}, DType::bf16)), "norm.weight is BF16, expected f32");
   check_refused(forged(saved, "none", Tensor::zeros({1}), "norm.weight_scale"),
@@ -210,7 +211,7 @@ TEST_CASE("quantized checkpoints: damaged ones are refused") {
   }
 }
 
-TEST_CASE("quantized checkpoints: a weight of more columns than i8 takes is refused, in memory and in a file") {
+TEST_CASE("quantized checkpoints: a weight with too many columns for i8 is refused, in memory and in a file") {
   const auto model =
       make_model({"gmlp", Task::causal_lm, 3, 0, R"({"layers":1,"d_model":2,"d_ffn":131074,"seq_len":2})"}, Init{});
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -231,7 +232,7 @@ TEST_CASE("quantized checkpoints: a weight of more columns than i8 takes is refu
   }
 }
 
-TEST_CASE("quantized checkpoints: the least i8 is a value as any other") {
+TEST_CASE("quantized checkpoints: -128, the smallest i8, is a valid value") {
   const Saved saved = usual(DType::i8);
   const Tensor values = SafetensorsFile(saved.file()).load(scaled, Load::copy);
   auto numbers = values.to_vector<std::int8_t>();
@@ -245,7 +246,7 @@ TEST_CASE("quantized checkpoints: the least i8 is a value as any other") {
   CHECK_FALSE(same_bits(got[2], want[2]));
 }
 
-TEST_CASE("quantized checkpoints: a weight whose mark was removed stays f32, in memory and in the file") {
+TEST_CASE("quantized checkpoints: a weight that is no longer quantizable stays f32, in memory and in the file") {
   const SmallTask small = trained({"", "gmlp", Task::causal_lm, "{}", DType::i8});
   for (auto [name, parameter] : small.model->parameters())
     if (name == "head.weight") parameter.set_quantizable(false);

@@ -1,4 +1,4 @@
-// Quantized models: what is rounded and how, their results, and that they are only for inference.
+// Tests of quantized models: what is rounded and how, their results, and that they only serve for inference.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,14 +17,14 @@
 namespace weft::test {
 namespace {
 
-// A bf16 has 8 bits, so the nearest one is at most 2^-8 of the number's power of two away.
+// bf16 has 8 significant bits. So the difference to the nearest one is at most 2^-8 times the number's power of two.
 void check_rounded_to_bf16(const Tensor& was, const Parameter& is) {
   CHECK(is.value().dtype() == DType::bf16);
   CHECK_FALSE(is.scales().defined());
   CHECK(same_bits(is.value(), raw::convert(was, DType::bf16)));
 }
 
-// For each row, the scale is that of the largest value, and each value is the nearest one.
+// For each row, the scale follows from the largest value, and each value is rounded to the nearest one.
 void check_rounded_to_i8(const Tensor& was, const Parameter& is) {
   REQUIRE(is.value().dtype() == DType::i8);
   const auto w = was.to_vector<float>(), scales = is.scales().to_vector<float>();
@@ -61,7 +61,7 @@ double relative_error(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("quantize: each weight of a Linear and each table, by its rows; all else stays") {
+TEST_CASE("quantize: rounds each weight of a Linear and each table, row by row, and nothing else") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const auto was = trained(c), is = trained(c);
@@ -86,7 +86,7 @@ TEST_CASE("quantize: each weight of a Linear and each table, by its rows; all el
   }
 }
 
-TEST_CASE("quantize: the loss is that of f32, within 1 % in int8 and 0.2 % in bf16, in either precision") {
+TEST_CASE("quantize: the loss is that of f32 within 1 % for int8 and 0.2 % for bf16, in either precision") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const auto small = trained(c);
@@ -102,7 +102,8 @@ TEST_CASE("quantize: the loss is that of f32, within 1 % in int8 and 0.2 % in bf
   }
 }
 
-TEST_CASE("quantized models: logits are of the precision's dtype and near those of f32, of one token and of many") {
+TEST_CASE(
+    "quantized models: logits have the precision's dtype and are close to those of f32, for one token and for many") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const auto was = trained(c), is = trained(c);
@@ -119,7 +120,7 @@ TEST_CASE("quantized models: logits are of the precision's dtype and near those 
   }
 }
 
-TEST_CASE("quantized models: the same bits at any number of threads, and in several threads at once") {
+TEST_CASE("quantized models: the bits are the same for any number of threads, and in concurrent threads") {
   for (const QuantizedCase& c : quantized_cases()) {
     CAPTURE(c.name);
     const auto small = trained(c), other = trained(c);
@@ -150,7 +151,7 @@ TEST_CASE("quantized models: the same bits at any number of threads, and in seve
   }
 }
 
-TEST_CASE("quantized models: a token stream's logits are those of the forward pass up to rounding") {
+TEST_CASE("quantized models: a token stream's logits equal those of the forward pass up to rounding") {
   for (const QuantizedCase& c : quantized_cases()) {
     if (c.task != Task::causal_lm) continue;
     CAPTURE(c.name);
@@ -166,7 +167,7 @@ TEST_CASE("quantized models: a token stream's logits are those of the forward pa
       CHECK(relative_error(logits, reshape(slice(all, 1, i, i + 1), {symbols})) < 0.05);
     }
     CHECK(relative_error(prompt->append(tokens), reshape(slice(all, 1, n - 1, n), {1, symbols})) < 0.05);
-    // A text gives the same bits alone and among other texts.
+    // A text gives the same bits alone and together with other texts.
     const auto three = prompt->select({0, 0, 0}), alone = prompt->select({0});
     for (std::int64_t step = 0; step < 3; ++step) {
       const Tensor beside = three->append(Tensor::from<std::int64_t>({1, 2 + step, 3}, {3, 1}));
@@ -175,7 +176,7 @@ TEST_CASE("quantized models: a token stream's logits are those of the forward pa
   }
 }
 
-TEST_CASE("quantized models: generate continues a text as before, whatever the number of samples") {
+TEST_CASE("quantized models: generate gives the same text for any number of samples") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const auto small = trained({"", "gmlp", Task::causal_lm, "{}", to});
     quantize(*small.model, to);
@@ -196,7 +197,7 @@ TEST_CASE("quantized models: generate continues a text as before, whatever the n
   }
 }
 
-TEST_CASE("quantized models: training, writing and thawing are refused, with an alternative") {
+TEST_CASE("quantized models: training, writing and unfreezing are refused, and the error names an alternative") {
   for (const DType to : {DType::bf16, DType::i8}) {
     const auto small = trained({"", "tnn", Task::causal_lm, "{}", to}),
                other = trained({"", "tnn", Task::causal_lm, "{}", to});
@@ -225,7 +226,7 @@ TEST_CASE("quantized models: training, writing and thawing are refused, with an 
   }
 }
 
-TEST_CASE("quantize: parameters that can't be rounded are named, and nothing is changed") {
+TEST_CASE("quantize: errors name the parameters that can't be rounded, and nothing is changed") {
   const auto small = trained({"", "gmlp", Task::classifier, "{}", DType::i8});
   NamedParameters parameters = small.model->parameters();
   const auto refused = [&](DType to, const std::string& part) {
@@ -267,7 +268,7 @@ TEST_CASE("quantize: parameters that can't be rounded are named, and nothing is 
         }) == "[quantize] expected matrices (out, in), but a is (2,)");
 }
 
-TEST_CASE("quantize: a row of zeros has the scale 0 and stays; a parameter that occurs twice is rounded once") {
+TEST_CASE("quantize: a row of zeros has the scale 0, and a parameter that occurs twice is rounded once") {
   const Linear layer(5, 4, {Random(1), DType::f32});
   Tensor value = layer.weight.value();
   Tensor row = slice(value, 0, 2, 3);
@@ -301,11 +302,11 @@ TEST_CASE("quantized layers: the packed copy of the weight is freed") {
       quantize({{"weight", layer.weight}}, to);
       (void)layer(x);
     }
-    CHECK(memory.use().current - before <= 512 * 512 * 2 + 32768);  // i8: stored once and packed once
+    CHECK(memory.use().current - before <= 512 * 512 * 2 + 32768);  // i8: one stored and one packed copy
   }
 }
 
-TEST_CASE("quantized layers: a weight that is put in the place of another is the one that is read") {
+TEST_CASE("quantized layers: a weight that replaces another is used") {
   const NoGrad suspended;
   const Tensor x = Random(3).normal({12, 24}, 0, 1);
   for (const DType to : {DType::bf16, DType::i8}) {
@@ -319,7 +320,7 @@ TEST_CASE("quantized layers: a weight that is put in the place of another is the
   }
 }
 
-TEST_CASE("quantized layers: with a tape that doesn't follow them") {
+TEST_CASE("quantized layers: a tape that does not record them gives the same results") {
   for (const DType to : {DType::bf16, DType::i8})
     for (const DType of_x : {DType::f32, DType::bf16}) {
       const Linear layer(24, 7, {Random(1), DType::f32});
@@ -331,7 +332,7 @@ TEST_CASE("quantized layers: with a tape that doesn't follow them") {
     }
 }
 
-TEST_CASE("Embedding: logits are the rows' products with x, in every form of the table") {
+TEST_CASE("Embedding: logits are the products of the rows with x, for every dtype of the table") {
   const NoGrad suspended;
   const Embedding table(11, 8, {Random(1), DType::f32});
   const Tensor x = Random(2).normal({3, 8}, 0, 1), bias = Random(3).normal({11}, 0, 1);

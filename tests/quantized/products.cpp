@@ -1,5 +1,5 @@
-// Products with 8-bit weights: to the bit against sums in i64 of the same whole numbers, and against f64 within the
-// bound stated in the header.
+// Tests of products with 8-bit weights. They must equal sums in i64 of the same whole numbers, bit by bit, and f64
+// results within the bound that the header states.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -17,7 +17,7 @@ namespace {
 
 using std::int64_t;
 
-// The whole numbers and the scale of x, by the rule in the header.
+// The whole numbers and the scale of a row of x, computed by the rule in the header.
 struct Row {
   std::vector<int64_t> numbers;
   float scale = 0;
@@ -36,10 +36,10 @@ Row row_of(const float* x, int64_t k, int digits) {
   return row;
 }
 
-// Σ numbers · values: the sum of each digit is exact, and then converted to float.
+// Returns Σ numbers · values. The sum for each digit is exact, and is then converted to float.
 float sum_of(const Row& row, const std::int8_t* values, int64_t k, int digits) {
   std::vector<int64_t> rest = row.numbers;
-  std::vector<float> sums;  // begins with the lowest digit
+  std::vector<float> sums;  // starts with the lowest digit
   for (int d = 0; d < digits; ++d) {
     int64_t sum = 0;
     for (int64_t p = 0; p < k; ++p) {
@@ -56,7 +56,7 @@ float sum_of(const Row& row, const std::int8_t* values, int64_t k, int digits) {
   return y;
 }
 
-// x Wᵀ (m, n) of x (m, k) without an epilogue, in f32.
+// Returns x Wᵀ (m, n) in f32 for x (m, k), without an epilogue.
 std::vector<float> expected(const Tensor& x, const QuantizedWeight& weight) {
   const int64_t m = x.size(0), k = x.size(1), n = weight.rows();
   const int digits = digits_of(m);
@@ -76,7 +76,7 @@ void check_same(const Tensor& got, const std::vector<float>& want) {
   CHECK(raw::convert(got, DType::f64).to_vector<double>() == raw::convert(rounded, DType::f64).to_vector<double>());
 }
 
-// In f64, with the epilogue of linear.
+// The same product in f64, with the epilogue of linear.
 std::vector<double> plain(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
   const auto wide = [](const Tensor& t) { return t.defined() ? raw::convert(t, DType::f64) : t; };
   return linear(wide(x), wide(weight), wide(bias), {e.activation, wide(e.gate), wide(e.residual)}).to_vector<double>();
@@ -88,7 +88,8 @@ Tensor identity(int64_t n) {
   return one;
 }
 
-// The bound of |Σ x w - y| before the epilogue, for each element of y: for the weight itself, or for the quantized one.
+// The bound of |Σ x w - y| before the epilogue, for each element of y. w is the quantized weight or, if `of_weight`,
+// the original one.
 std::vector<double> bounds_of(const Tensor& x, const QuantizedWeight& weight, bool of_weight) {
   const int64_t m = x.size(0), k = x.size(1), n = weight.rows();
   const int digits = digits_of(m);
@@ -116,7 +117,7 @@ std::vector<double> bounds_of(const Tensor& x, const QuantizedWeight& weight, bo
 
 }  // namespace
 
-TEST_CASE("quantized linear: sums are exact, of every size, on every instruction set") {
+TEST_CASE("quantized linear: sums are exact, for every size and on every instruction set") {
   for (const int64_t k : {0, 1, 2, 3, 4, 5, 63, 64, 65, 131})
     for (const int64_t n : {0, 1, 7, 8, 9, 31, 32, 33, 67})
       for (const int64_t m : {0, 1, 2, 3, 5, 8, 9, 12, 13, 25}) {
@@ -133,7 +134,7 @@ TEST_CASE("quantized linear: sums are exact, of every size, on every instruction
       }
 }
 
-TEST_CASE("quantized linear: bf16, more rows and columns, threads, and a weight made on another instruction set") {
+TEST_CASE("quantized linear: bf16, more rows and columns, threads, and a weight from another instruction set") {
   for (const int64_t m : {1, 4, 8, 9, 131, 300}) {
     const int64_t n = 530, k = 259;
     const Tensor w = normal({n, k}, 1);
@@ -164,7 +165,7 @@ TEST_CASE("quantized linear: the largest sums that most_columns allows don't ove
   const Tensor given = Tensor::from(values, {3, k}), scales = Tensor::from<float>({1, 1, 1}, {3});
   for (const int64_t m : {2, 9}) {
     const float limit = limit_of(digits_of(m)), rest = m == 2 ? limit - 128 : limit;
-    std::vector<float> x;  // rows alternate between rest and -rest, with digits of 127 and -128
+    std::vector<float> x;  // rows alternate between rest and -rest, whose digits are 127 and -128
     for (int64_t i = 0; i < m; ++i)
       for (int64_t p = 0; p < k; ++p) x.push_back(p == 0 ? limit : i % 2 == 0 ? rest : -rest);
     const Tensor rows = Tensor::from(x, {m, k});
@@ -176,8 +177,8 @@ TEST_CASE("quantized linear: the largest sums that most_columns allows don't ove
   }
 }
 
-TEST_CASE("quantized linear: digits of every value, next to the largest ones") {
-  // x has the scale 1, so that its whole numbers are its values.
+TEST_CASE("quantized linear: digits of every value, next to the largest values") {
+  // x has the scale 1, so its whole numbers are its values.
   for (const int64_t m : {3, 9}) {
     const int digits = digits_of(m);
     const auto limit = static_cast<int64_t>(limit_of(digits));
@@ -232,7 +233,7 @@ TEST_CASE("quantized linear: any layout of x, gate and residual, and any axes") 
   });
 }
 
-TEST_CASE("quantized linear: a row has the same bits among any number of rows on the same side of 8") {
+TEST_CASE("quantized linear: a row gives the same bits among any number of rows on the same side of 8") {
   for_every_isa([](Context& context) {
     const QuantizedWeight q(normal({100, 203}, 1));
     for (const DType dtype : {DType::f32, DType::bf16})
@@ -255,7 +256,7 @@ TEST_CASE("quantized linear: a row has the same bits among any number of rows on
   });
 }
 
-TEST_CASE("quantized linear: the error's bound") {
+TEST_CASE("quantized linear: the error stays within the bound") {
   const int64_t n = 70, k = 300;
   const Tensor w = normal({n, k}, 1);
   for (const DType dtype : {DType::f32, DType::bf16})
@@ -277,7 +278,7 @@ TEST_CASE("quantized linear: the error's bound") {
       });
 }
 
-TEST_CASE("quantized linear: every epilogue is that of its sums") {
+TEST_CASE("quantized linear: every epilogue is applied to the sums") {
   const int64_t n = 70, k = 30;
   for (const DType dtype : {DType::f32, DType::bf16})
     for (const int64_t m : {1, 7, 40}) {
@@ -286,7 +287,7 @@ TEST_CASE("quantized linear: every epilogue is that of its sums") {
         CAPTURE(isa_name(context.isa()));
         CAPTURE(m);
         const QuantizedWeight q(normal({n, k}, 1));
-        // x Wᵀ in f32, times the unit matrix: the same epilogue by linear.
+        // Multiplies x Wᵀ in f32 by the identity matrix, so that linear applies the same epilogue.
         const Tensor sums = Tensor::from(expected(x, q), {m, n});
         for (const DType bias_dtype : {DType::f32, dtype})
           for (const ActivationName& activation : activation_names)
@@ -307,7 +308,7 @@ TEST_CASE("quantized linear: every epilogue is that of its sums") {
     }
 }
 
-TEST_CASE("quantized linear: rows of zeros, tiny, huge and not finite") {
+TEST_CASE("quantized linear: rows of zeros, and rows with tiny, huge and non-finite values") {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   for_every_isa([&](Context& context) {
     CAPTURE(isa_name(context.isa()));
@@ -323,18 +324,18 @@ TEST_CASE("quantized linear: rows of zeros, tiny, huge and not finite") {
       CHECK(y[3] == doctest::Approx(128));
       CHECK(y[4] == 0);
       CHECK(y[5] == doctest::Approx(-125));
-      CHECK(std::abs(y[15]) <= 1e-36f);  // 127e-44, where denormals of x count as 0
+      CHECK(std::abs(y[15]) <= 1e-36f);  // 127e-44, if denormals of x count as 0
       CHECK(y[18] == infinity);
       CHECK(y[20] == -infinity);
       for (std::size_t i = 21; i < y.size(); ++i) CHECK(y[i] == y[3 + i % 3]);
     }
-    // Rows that are small but not denormal keep their precision.
+    // Rows with small values that are not denormal keep their precision.
     const auto y = quantized_linear(Tensor::from<float>({1e-30f, 5e-31f, 0}, {1, 3}), q).to_vector<float>();
     CHECK(y[0] == doctest::Approx(127e-30 + 5e-31).epsilon(1e-6));
   });
 }
 
-TEST_CASE("quantized linear: weights of denormals and of zeros") {
+TEST_CASE("quantized linear: weights with only denormals or only zeros") {
   for_every_isa([](Context& context) {
     CAPTURE(isa_name(context.isa()));
     const QuantizedWeight q(Tensor::from<float>({1e-40f, -1e-40f, 0, 0}, {2, 2}));
@@ -351,7 +352,7 @@ TEST_CASE("quantized linear: weights of denormals and of zeros") {
   });
 }
 
-TEST_CASE("quantized linear: arguments that don't fit") {
+TEST_CASE("quantized linear: invalid arguments are errors") {
   const QuantizedWeight q(Tensor::zeros({3, 5}));
   const Tensor x = Tensor::zeros({2, 5});
   const auto refused = [](const auto& f, const char* why) {

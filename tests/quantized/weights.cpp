@@ -1,4 +1,4 @@
-// 8-bit weights: scales and values, computed and given; their rows; the dtype i8; files.
+// Tests of 8-bit weights: computed and given scales and values, their rows, the dtype i8, files.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -20,8 +20,8 @@ using Bytes8 = std::vector<std::int8_t>;
 
 constexpr float infinity = std::numeric_limits<float>::infinity(), least = std::numeric_limits<float>::denorm_min();
 
-// |weight - scale · value| <= (1/2 + 2^-15) scale, values are in -127 … 127, and each row has a ±127 unless its scale
-// is denormal.
+// Checks that |weight - scale · value| <= (1/2 + 2^-15) scale, that values are in -127 … 127, and that each row has a
+// ±127, unless its scale is denormal.
 void check_rows(const std::vector<float>& weight, int64_t rows, int64_t columns) {
   const QuantizedWeight q(Tensor::from(weight, {rows, columns}));
   const auto values = q.values().to_vector<std::int8_t>();
@@ -63,7 +63,7 @@ TEST_CASE("quantized weight: scales and values of each row, on every instruction
   });
 }
 
-TEST_CASE("quantized weight: every size, rounded to half a scale, from any layout") {
+TEST_CASE("quantized weight: every size, with an error of at most half a scale, from any layout") {
   for_every_isa([](Context&) {
     for (const int64_t columns : {0, 1, 3, 4, 15, 64, 129})
       for (const int64_t rows : {0, 1, 31, 32, 33, 70}) {
@@ -81,7 +81,7 @@ TEST_CASE("quantized weight: every size, rounded to half a scale, from any layou
   });
 }
 
-TEST_CASE("quantized weight: the smallest and the largest rows") {
+TEST_CASE("quantized weight: rows with the smallest and the largest values") {
   for_every_isa([](Context&) {
     for (const float most : {1e-40f, least, 63 * least, 64 * least, 127 * least, 128 * least, 190 * least, 191 * least,
                              255 * least, 0x1p-126f, 1e-37f, 0x1p-60f, 1e-19f, 1e30f, 3.4028234e38f}) {
@@ -106,7 +106,7 @@ TEST_CASE("quantized weight: it is the same on every instruction set") {
   });
 }
 
-TEST_CASE("quantized weight: given values and scales, including -128; copied") {
+TEST_CASE("quantized weight: given values and scales, including -128, are copied") {
   Tensor values = Tensor::from(Bytes8{-128, 127, 0, 1, -1, 5}, {2, 3}), scales = Tensor::from<float>({0.5f, 2}, {2});
   for_every_isa([&](Context&) {
     const QuantizedWeight q(values, scales);
@@ -119,7 +119,7 @@ TEST_CASE("quantized weight: given values and scales, including -128; copied") {
   CHECK(q.dequantized().to_vector<float>() == std::vector<float>{-64, 63.5f, 0, 2, -2, 10});
 }
 
-TEST_CASE("quantized weight: invalid ones") {
+TEST_CASE("quantized weight: invalid values and scales are errors") {
   const auto refused = [](const auto& make, const char* why) {
     CHECK_THROWS_WITH_AS((void)make(), doctest::Contains(why), Error);
   };
@@ -172,7 +172,7 @@ TEST_CASE("quantized embedding: rows of the dequantized weight") {
   });
 }
 
-TEST_CASE("i8: it is stored, copied and widened, but never computed in") {
+TEST_CASE("i8: tensors are stored, copied and widened, but operations refuse them") {
   const Tensor x = Tensor::from(Bytes8{-128, -1, 0, 1, 127, 5}, {2, 3});
   CHECK(std::string(dtype_name(DType::i8)) == "i8");
   CHECK(dtype_size(DType::i8) == 1);
@@ -215,7 +215,7 @@ TEST_CASE("i8: it is stored, copied and widened, but never computed in") {
   refused([&] { return tape.watch(x); });
 }
 
-TEST_CASE("i8: files keep it, mapped or copied, at any place") {
+TEST_CASE("i8: files preserve it, mapped or copied, at any offset") {
   const TemporaryFolder folder;
   const Tensor x = Tensor::from(Bytes8{-128, -1, 0, 1, 127}, {5}), y = Tensor::from<double>({0.5}, {1});
   save_safetensors(folder / "a",
@@ -233,7 +233,7 @@ TEST_CASE("i8: files keep it, mapped or copied, at any place") {
   const SafetensorsFile saved(folder / "w");
   CHECK(bytes_of(QuantizedWeight(saved.load("values"), saved.load("scales")).dequantized()) ==
         bytes_of(q.dequantized()));
-  for (const char* range : {"[0,3]", "[0,5]"}) {  // the range of four elements
+  for (const char* range : {"[0,3]", "[0,5]"}) {  // four elements need 4 bytes
     folder.write("bad", file_of(std::string(R"({"x":{"dtype":"I8","shape":[2,2],"data_offsets":)") + range + "}}",
                                 std::string(range[3] == '3' ? 3 : 5, 'a')));
     CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "bad"), doctest::Contains("dtype I8 and shape (2, 2)"), Error);

@@ -52,7 +52,7 @@ mkdir new && cp gmlp/run.json new
 mkdir huge && cp gmlp/run.json huge
 awk 'BEGIN { for (i = 1; i <= 100000; ++i) printf "{\"step\":%d,\"loss\":%f,\"seconds\":%f}\n", i, 1 + 1000 / (i + 100), i / 50 }' >huge/metrics.jsonl
 
-# open NAME WIDTH: writes the page's elements after its script has run to NAME.dom
+# open NAME WIDTH: writes the page's elements to NAME.dom after its script has run
 open() {
   timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --window-size="$2",900 \
     --enable-logging=stderr --dump-dom "file://$work/$1.html" >"$1.dom" 2>"$1.log" || fail "$1: the browser failed"
@@ -96,7 +96,7 @@ header() { grep -o '<th scope="col"[^>]*>[^<]*' "$1.dom" | sed 's/.*>//'; }
 grep -q '<td class="number">[0-9.]* at step [0-9]*</td><td class="number">[0-9.]*</td><td class="number">[0-9.]*</td>' gmlp.dom ||
   fail "no figures of perplexity and bits per byte"
 
-# Faults are reported: the check can fail.
+# Checks that faults are reported, so that the test can fail.
 sed 's/"by_distance":\[[^]]*\]/"by_distance":["x"]/' gmlp.html >broken.html
 open broken 1200
 [ "$(said broken figures)" != "$(said broken drawn)" ] || fail "a figure without numbers goes unnoticed"

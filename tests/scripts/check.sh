@@ -63,8 +63,8 @@ if bash -c '. "$1/tools/setup.sh"; clang_format' script "$source" >/dev/null && 
   expect "a file that isn't formatted" "$(run_parts 'int  a=1;' | tail -n 1)" failed
 fi
 
-# --times: each step is a line, even one that fails, whose status is the command's. The CPU time is that of its
-# children.
+# --times prints a line for each step, even for a step that fails. Its status is that of the command, and the CPU time
+# is that of child processes.
 times_of() {
   bash -c 'set -euo pipefail; . "$1/tools/setup.sh"; eval "$2"; stage=plain; cpu=0
     busy() { bash -c "for ((i = 0; i < 400000; ++i)); do :; done"; }
@@ -75,7 +75,7 @@ expect "times" "$(times_of | sed 's/  */ /g' | sed -E 's/[0-9]+ [0-9]+[.][0-9]$/
   $'status 3\npart step seconds CPU\nplain build N N\nplain tests N N\ntotal - N N'
 expect "CPU time of a step" "$(times_of | awk '$2 == "build" { print ($4 > 0) }')" 1
 
-# Progress of a build: a line for each quarter, or one line rewritten on a terminal. The whole output is in the log.
+# Progress of a build: a line for each quarter or, on a terminal, one line that is rewritten. The log has all output.
 progress_of() {
   printf '%s\n' "$@" >"$work/lines"
   rm -f "$work/build-log"
@@ -98,7 +98,7 @@ if command -v script >/dev/null; then
     tr '\r\033' '<^')" "<^[K  9 %, less than a minute left<^[K  30 %, less than a minute left<^[K"
 fi
 
-# A build: an error ends it and is shown; its steps are laps, and its log is removed.
+# A build: an error ends it and is shown. Its steps are recorded as laps, and its log is removed.
 build_of() {
   mkdir -p "$work/tree/tools" "$work/fake"
   cp "$source/tools/setup.sh" "$work/tree/tools"
@@ -135,7 +135,7 @@ expect "how quickstart ends" "$(tail -n 4 "$work/said")" 'Try next:
   build/tools/weft generate quickstart-out/gmlp --prompt "one two three" --tokens 500
   build/tools/weft train --resume quickstart-out/tnn --steps 2000'
 
-# The prompt from a text whose byte 400 is inside a character.
+# The prompt comes from a text whose byte 400 is inside a character.
 eval "$(sed -n '/^prompt_of()/,/^}/p' "$source/tools/quickstart")"
 { printf 'one two – three four'; for _ in {1..300}; do printf 'é'; done; printf '\nsecond\n'; } >"$work/text"
 expect "prompt" "$(prompt_of "$work/text" || echo failed)" "one two –"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every cmake of the PATH configures the project: versions differ in what they accept, and distributions have old ones.
+# Checks that every cmake in the PATH configures the project, because versions accept different files, and distributions
+# have old versions.
 # usage: configure.sh SOURCE_DIR [CMAKE FLAG...]
 set -euo pipefail
 source=$1

@@ -1,4 +1,4 @@
-// fft, ifft, rfft and irfft of many lengths against direct sums, in every layout, on every instruction set.
+// Tests fft, ifft, rfft and irfft of many lengths against direct sums, in every layout and on every instruction set.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,15 +23,15 @@ using std::int64_t;
 // Bounds of the largest error, in units of error_growth.
 constexpr double direct_bound = 1.5, bluestein_bound = 2;
 
-// Column c of a batch is signal c modulo the number of signals, times a power of two, so that columns exchanged within
-// a tile would be noticed.
+// Column c of a batch is signal c modulo the number of signals, times a power of two. If columns within a tile were
+// exchanged, the powers would show it.
 double scale_of(int64_t column) { return std::ldexp(1.0, static_cast<int>(column % 13) - 6); }
 
 using Signal = std::vector<Wide>;
 
 enum class Kind { fft, ifft, rfft, irfft };
 
-// The elements to check out of n: all of a few, or the first, the last and some between.
+// The elements to check out of n: all if n is small, otherwise the first, the last and some between.
 std::vector<int64_t> wanted_of(int64_t n) {
   std::vector<int64_t> all(static_cast<std::size_t>(n));
   std::iota(all.begin(), all.end(), 0);
@@ -42,11 +42,11 @@ std::vector<int64_t> wanted_of(int64_t n) {
   return some;
 }
 
-// Random signals, exact in f32, and the elements to check of their transforms: of the signal by fft and ifft, of its
-// real part by rfft, and of its first n/2 + 1 elements by irfft.
+// Random signals that are exact in f32, and the elements to check of their transforms. fft and ifft transform the
+// signal, rfft its real part, and irfft its first n/2 + 1 elements.
 struct Reference {
   int64_t n;
-  std::vector<int64_t> wanted, wanted_bins;  // elements of the n, and of the n/2 + 1 of rfft
+  std::vector<int64_t> wanted, wanted_bins;  // elements of the n bins, and of the n/2 + 1 bins of rfft
   std::vector<Signal> in, fft, ifft, rfft, irfft;
 
   const std::vector<Signal>& of(Kind kind) const {
@@ -55,8 +55,8 @@ struct Reference {
   }
 };
 
-// n/2 + 1 bins whose inverse sums have the real part of the real sequence that they stand for: bins that also stand for
-// a conjugate count twice.
+// Returns n/2 + 1 bins from which direct inverse sums give, as their real part, the real sequence of irfft. Bins that
+// also represent a conjugate count twice.
 Signal doubled_bins(const Signal& x, int64_t n) {
   Signal bins(x.begin(), x.begin() + n / 2 + 1);
   for (int64_t k = 0; k <= n / 2; ++k) {
@@ -94,7 +94,7 @@ Reference reference_of(int64_t n, int64_t signals) {
   return r;
 }
 
-// (batch, n, columns), with the signals of the columns along the second axis.
+// Returns (batch, n, columns), with the signals of the columns along the second axis.
 Tensor columns_of(const std::vector<Signal>& x, int64_t batch, int64_t columns, DType dtype) {
   const auto n = static_cast<int64_t>(x[0].size());
   std::vector<std::complex<double>> values(static_cast<std::size_t>(batch * n * columns));
@@ -137,7 +137,8 @@ double worst_column(const Tensor& y, const std::vector<int64_t>& wanted, const s
   return worst;
 }
 
-// The axis before a contiguous one, and the last axis; each from a contiguous tensor and from a transposed view.
+// The axis before a contiguous axis, and the last axis. Each is tested with a contiguous tensor and with a transposed
+// view.
 enum class Layout { columns, columns_view, rows, rows_view };
 
 using Transform = std::function<Tensor(const Tensor& x, int64_t dim)>;
@@ -210,7 +211,8 @@ TEST_CASE("spectral: every length from 1 to 300 equals the direct sums") {
   }
 }
 
-// Few rows, full and partial tiles of rows; lengths with one pass, several passes, four steps, and a prime length.
+// Tests few rows, and full and partial tiles of rows. The lengths need one pass, several passes or four steps, or are
+// prime.
 TEST_CASE("spectral: any number of short rows equals the direct sums") {
   for (int64_t n : {16, 17, 32, 48, 64, 100, 128, 256, 360, 512}) {
     const Reference reference = reference_of(n, 3);
@@ -223,7 +225,7 @@ TEST_CASE("spectral: any number of short rows equals the direct sums") {
   }
 }
 
-TEST_CASE("spectral: a short row has the same bits at any place among others") {
+TEST_CASE("spectral: a short row gives the same bits at any position among other rows") {
   Context context;
   ContextScope scope(context);
   const auto check = [](const Tensor& y) {  // the rows of y are transforms of one signal

@@ -1,4 +1,4 @@
-// Toeplitz products and Fourier mixing of long sequences against direct sums at sampled places.
+// Tests Toeplitz products and Fourier mixing of long sequences against direct sums at sampled positions.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using std::int64_t;
 
-// Random elements, exact in f32, and the same in long double.
+// Random elements that are exact in f32, and the same numbers in long double.
 struct Numbers {
   Tensor tensor;
   std::vector<double> values;
@@ -23,7 +23,7 @@ struct Numbers {
   Tensor in(DType dtype) const { return raw::convert(tensor, dtype); }
 };
 
-// The first and last of n, their neighbors, the middle, and random places.
+// Of n positions, returns the first, the last, their neighbors, the middle, and random ones.
 std::vector<int64_t> sampled_places(int64_t n, int64_t count) {
   std::vector<int64_t> places{0, 1, n / 2 - 1, n / 2, n - 2, n - 1};
   const Random random(static_cast<std::uint64_t>(n));
@@ -106,7 +106,7 @@ struct ToeplitzCase {
   }
 };
 
-// Σ_s Σ_h x_sh cos(2π(sk/n + hl/d)) at (sample, k, l), of x (b, n, d).
+// Σ_s Σ_h x_sh cos(2π(sk/n + hl/d)) at (sample, k, l), for x (b, n, d).
 double mixed_element(const Numbers& x, const std::vector<Wide>& sequence, const std::vector<Wide>& hidden,
                      int64_t sample, int64_t k, int64_t l) {
   const auto n = static_cast<int64_t>(sequence.size()), d = static_cast<int64_t>(hidden.size());
@@ -135,7 +135,7 @@ std::vector<Sample> mixed_samples(const Numbers& x) {
 
 }  // namespace
 
-TEST_CASE("spectral: Toeplitz products of 2048 and their gradients equal the direct sums") {
+TEST_CASE("spectral: Toeplitz products of length 2048 and their gradients equal the direct sums") {
   for (bool causal : {false, true}) {
     const ToeplitzCase c(2, 2048, 17, causal);
     for (Isa isa : available_isas())
@@ -143,7 +143,7 @@ TEST_CASE("spectral: Toeplitz products of 2048 and their gradients equal the dir
   }
 }
 
-TEST_CASE("spectral: Toeplitz products of 10007 and 16384 and their gradients equal the direct sums") {
+TEST_CASE("spectral: Toeplitz products of length 10007 and 16384 and their gradients equal the direct sums") {
   for (int64_t n : {10007, 16384})
     for (bool causal : {false, true}) {
       const ToeplitzCase c(2, n, 17, causal);

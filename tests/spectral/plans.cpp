@@ -1,4 +1,4 @@
-// The choices of the plans, their cache, their use from many threads, and impossible lengths.
+// Tests of the choices that plans make, their cache, their use by many threads, and invalid lengths.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 using std::int64_t;
 
-// A cache holds 32 MiB, or one plan: eight of the short ones of these.
+// A cache holds 32 MiB, or at least one plan. It has room for eight short plans of this class.
 class LargePlan {
  public:
   explicit LargePlan(int64_t n) : n_(n) {}
@@ -49,7 +49,7 @@ Caught error_of(const std::function<void()>& f) {
   return {"no error"};
 }
 
-// Runs f(index) on this many threads at once, each under contexts[index % their number].
+// Runs f(index) on this many threads concurrently, each under contexts[index % their number].
 void run_threads(int count, const std::vector<std::unique_ptr<Context>>& contexts, const std::function<void(int)>& f) {
   std::atomic<int> waiting{count};
   std::vector<std::thread> threads;
@@ -72,7 +72,7 @@ std::vector<std::unique_ptr<Context>> serial_contexts(std::size_t count) {
   return contexts;
 }
 
-// Every kind of plan: complex, real, ring and, for the longest, four steps; by radices and by Bluestein.
+// Every kind of plan: complex, real, ring and, for the longest transforms, four steps, by radices and by Bluestein.
 using Work = std::function<Tensor()>;
 std::vector<Work> works_of(DType dtype) {
   std::vector<Work> works;
@@ -88,7 +88,7 @@ std::vector<Work> works_of(DType dtype) {
   return works;
 }
 
-// Eight threads make and use all plans at once, each in its own order.
+// Eight threads create and use all plans concurrently, each in a different order.
 void check_threads(const std::vector<std::unique_ptr<Context>>& contexts) {
   for (DType dtype : {DType::f32, DType::f64}) {
     const std::vector<Work> works = works_of(dtype);
@@ -107,7 +107,7 @@ void check_threads(const std::vector<std::unique_ptr<Context>>& contexts) {
 
 }  // namespace
 
-TEST_CASE("plans: roots of unity of long tables are correct to the last places of long double") {
+TEST_CASE("plans: roots of unity in long tables are correct up to the last places of long double") {
   for (int64_t n : {1000, 16383, 16384, 16385, 131074, 1999966, 2097152}) {
     CAPTURE(n);
     const UnitRoots roots(n);
@@ -119,7 +119,7 @@ TEST_CASE("plans: roots of unity of long tables are correct to the last places o
   }
 }
 
-TEST_CASE("fft of a long prime length and of a long power of two: sampled bins by the definition") {
+TEST_CASE("fft of a long prime length and of a long power of two: sampled bins follow the definition") {
   for (int64_t n : {65537, 1 << 17}) {
     CAPTURE(n);
     const Tensor x = random_tensor(complex_in({n}), 5);
@@ -139,7 +139,7 @@ TEST_CASE("fft of a long prime length and of a long power of two: sampled bins b
   }
 }
 
-TEST_CASE("spectral plans: radices for smooth lengths, Bluestein for the others") {
+TEST_CASE("spectral plans: radices for smooth lengths, Bluestein for other lengths") {
   const auto sorted = [](int64_t n) {
     std::vector<int64_t> radices = fft_radices(n);
     std::sort(radices.begin(), radices.end());
@@ -155,7 +155,7 @@ TEST_CASE("spectral plans: radices for smooth lengths, Bluestein for the others"
   CHECK(sorted(360) == Radices{3, 3, 5, 8});
   CHECK(sorted(1000) == Radices{5, 5, 5, 8});
   CHECK(sorted(1001) == Radices{7, 11, 13});
-  for (int64_t twos = 1; twos <= 24; ++twos)  // no more passes than with only radix 8
+  for (int64_t twos = 1; twos <= 24; ++twos)  // not more passes than with only radix 8
     CHECK(static_cast<int64_t>(fft_radices(int64_t{1} << twos).size()) <= (twos + 2) / 3);
   for (int64_t n : {96, 360, 768, 1000, 1001, 1536}) {
     const FftPlan<float> plan(n);
@@ -173,7 +173,7 @@ TEST_CASE("spectral plans: radices for smooth lengths, Bluestein for the others"
   }
 }
 
-TEST_CASE("spectral plans: the fast length is the cheapest by the model") {
+TEST_CASE("spectral plans: the fast length is the cheapest one according to the cost model") {
   for (int64_t n = 1; n <= 1200; ++n) {
     const double cost = fft_cost(fft_fast_length(n));
     double least = cost;
@@ -184,7 +184,7 @@ TEST_CASE("spectral plans: the fast length is the cheapest by the model") {
   }
 }
 
-TEST_CASE("spectral plans: the cache is bounded, and dropped plans live on with their users") {
+TEST_CASE("spectral plans: the cache is bounded, and dropped plans remain valid for their users") {
   Context context;
   const ContextScope scope(context);
   const auto used = cached_plan<LargePlan>("test", 1);
@@ -199,18 +199,18 @@ TEST_CASE("spectral plans: the cache is bounded, and dropped plans live on with 
   CHECK(used->length() == 1);
   CHECK(cached_plan<LargePlan>("test", 1) != used);
   CHECK(cached_plan<LargePlan>("test", 39) == made.back().lock());
-  for (int64_t n = 50; n < 56; ++n) (void)cached_plan<LargePlan>("test", n);  // the most recently used ones stay
+  for (int64_t n = 50; n < 56; ++n) (void)cached_plan<LargePlan>("test", n);  // the most recently used plans stay
   CHECK_FALSE(made.back().expired());
-  made.push_back(cached_plan<LargePlan>("test", 1000));  // by itself larger than all others together may be
+  made.push_back(cached_plan<LargePlan>("test", 1000));  // larger than the cache allows for all plans together
   CHECK(held() == 1);
   CHECK(cached_plan<LargePlan>("test", 1000) == made.back().lock());
 }
 
-TEST_CASE("spectral plans: the least recently used one goes first") {
+TEST_CASE("spectral plans: the least recently used plan is dropped first") {
   Context context;
   const ContextScope scope(context);
   std::vector<std::weak_ptr<const LargePlan>> made;
-  for (int64_t n = 1; n <= 8; ++n) made.push_back(cached_plan<LargePlan>("test", n));  // as many as fit
+  for (int64_t n = 1; n <= 8; ++n) made.push_back(cached_plan<LargePlan>("test", n));  // as many plans as fit
   (void)cached_plan<LargePlan>("test", 1);
   (void)cached_plan<LargePlan>("test", 9);
   CHECK_FALSE(made[0].expired());
@@ -263,7 +263,7 @@ TEST_CASE("spectral plans: empty and mismatched lengths give errors that name th
 
 TEST_CASE("spectral plans: sizes beyond memory give an error before any memory is touched") {
   [[maybe_unused]] const std::uint64_t before = os::peak_resident_memory();
-  int64_t tables = 1 << 10;  // elements whose tables can't be made, not even for half as many
+  int64_t tables = 1 << 10;  // a length whose tables can't be created, not even for half as many elements
   while (static_cast<std::uint64_t>(tables) * 48 <= os::physical_memory()) tables *= 2;
   const Tensor one = Tensor::zeros({1}), two = Tensor::zeros({1}, DType::c64);
   for (int64_t n : {tables, tables - 1, int64_t{1} << 31, int64_t{1} << 40}) {
@@ -288,7 +288,7 @@ TEST_CASE("spectral plans: sizes beyond memory give an error before any memory i
   CHECK_THROWS_AS(fft(wide, 0), Error);
   CHECK_THROWS_AS(rfft(wide, 0), Error);
   CHECK_THROWS_AS(fourier_mix(expand(one, {int64_t{1} << 36, 8, 8}), 1, 2), Error);
-#ifndef __SANITIZE_ADDRESS__  // it marks an eighth of what is reserved
+#ifndef __SANITIZE_ADDRESS__  // it marks an eighth of the reserved memory
   CHECK(os::peak_resident_memory() < before + (std::uint64_t{256} << 20));
 #endif
 }

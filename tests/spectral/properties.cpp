@@ -1,4 +1,4 @@
-// Properties that the transforms, Toeplitz products and Fourier mixing share with their definitions.
+// Tests of properties that follow from the definitions of transforms, Toeplitz products and Fourier mixing.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Tensor complex_tensor(const Shape& shape, std::uint64_t seed, DType dtype = DTyp
   return dtype == DType::f64 ? x : to_single(x);
 }
 double growth(DType dtype, int64_t n) { return dtype == DType::f64 ? error_growth<double>(n) : error_growth<float>(n); }
-// The error of a transform in units of growth, bounded as in lengths.cpp.
+// The bound of a transform's error, in units of error_growth, as in lengths.cpp.
 constexpr double transform_bound = 2;
 
 // exp(-2πi shift k/n), (n, 1)
@@ -40,7 +40,7 @@ double energy(const Tensor& x) {
   return static_cast<double>(sum);
 }
 
-// y_kl = Σ_s Σ_h x_sh cos(2π(sk/n + hl/d)), of x (n, d).
+// y_kl = Σ_s Σ_h x_sh cos(2π(sk/n + hl/d)), for x (n, d).
 Tensor direct_mix(const Tensor& x) {
   const int64_t n = x.size(0), d = x.size(1);
   const std::vector<Wide> roots = unit_roots(n * d);
@@ -76,11 +76,11 @@ Products products(const Tensor& x, const Tensor& t, const Tensor& dy, bool causa
 
 Shape lags(const Shape& x, bool causal) { return {x[1], causal ? x[2] : 2 * x[2] - 1, x[3]}; }
 
-// x with row 0 times a factor.
+// x with row 0 multiplied by a factor.
 Tensor with_loud_row(const Tensor& x, double factor) {
   return concat({scale(slice(x, 0, 0, 1), factor), slice(x, 0, 1, x.size(0))}, 0);
 }
-// x (contiguous) with one element replaced (the real part of a complex one).
+// x (contiguous) with one element replaced. In a complex tensor, only its real part is replaced.
 Tensor with_element(const Tensor& x, int64_t at, double value) {
   const bool is_complex = x.dtype() == DType::c64 || x.dtype() == DType::c128;
   Tensor y = raw::convert(scale(x, 1), is_complex ? DType::c128 : DType::f64);
@@ -89,8 +89,8 @@ Tensor with_element(const Tensor& x, int64_t at, double value) {
   return raw::convert(y, x.dtype());
 }
 
-// Whether y and want (a, b, c) have the same bits except in one line along dim, the one that holds element `at` of x,
-// and differ there.
+// Returns whether y and want (a, b, c) differ in the line along dim that has the position of element `at` of x, and
+// have the same bits everywhere else.
 bool differ_in_line_of(int64_t at, const Tensor& x, int64_t dim, const Tensor& y, const Tensor& want) {
   const int64_t other = 3 - dim;
   const int64_t place[] = {at / x.strides()[0], at / x.size(2) % x.size(1), at % x.size(2)};
@@ -105,7 +105,7 @@ bool differ_in_line_of(int64_t at, const Tensor& x, int64_t dim, const Tensor& y
 
 }  // namespace
 
-TEST_CASE("spectral: linear, shift to modulation, Parseval, round trip on random lengths") {
+TEST_CASE("spectral: linearity, shift to modulation, Parseval, round trip for random lengths") {
   const Random random(11);
   for (int64_t i = 0; i < sweep(24, 8); ++i) {
     const auto n = 1 + static_cast<int64_t>(random.uniform(2 * i) * (i % 4 == 3 ? 4096 : 700));
@@ -130,7 +130,7 @@ TEST_CASE("spectral: linear, shift to modulation, Parseval, round trip on random
   }
 }
 
-TEST_CASE("spectral: gradients of irfft along rows are those along columns, of lengths that four steps take, too") {
+TEST_CASE("spectral: gradients of irfft along rows equal those along columns, also for lengths that take four steps") {
   for (const int64_t n : {12, 100, 256, 512, 1024, 4096})
     for (DType dtype : real_types) {
       CAPTURE(n);
@@ -180,7 +180,7 @@ TEST_CASE("spectral: Toeplitz products by transforms equal the naive form, with 
     }
 }
 
-TEST_CASE("spectral: a row 2^20 times louder at most doubles the error of the others") {
+TEST_CASE("spectral: a row that is 2^20 times larger at most doubles the error of the other rows") {
   const double loud = 1 << 20;
   const Shape shape{4, 1, 150, 21};
   const Tensor x = to_single(real_tensor(shape, 1)), dy = to_single(real_tensor(shape, 3));
@@ -208,7 +208,7 @@ TEST_CASE("spectral: a row 2^20 times louder at most doubles the error of the ot
   }
 }
 
-TEST_CASE("spectral: NaN and Inf stay in their row and channel, forward and in the gradient for x") {
+TEST_CASE("spectral: NaN and infinity affect only their row and channel, forward and in the gradient for x") {
   const Shape shape{3, 2, 50, 19};
   const int64_t n = shape[2], d = shape[3], at = (n + 25) * d + 7;  // in row 0, head 1, channel 7
   for (DType dtype : real_types)
@@ -232,8 +232,8 @@ TEST_CASE("spectral: NaN and Inf stay in their row and channel, forward and in t
       }
 }
 
-TEST_CASE("spectral: NaN and Inf stay in the line that is transformed, and in the sample that is mixed") {
-  for (const Shape& shape : {Shape{3, 30, 37}, {3, 37, 18}})  // radices, and Bluestein's
+TEST_CASE("spectral: NaN and infinity affect only the transformed line or the mixed sample") {
+  for (const Shape& shape : {Shape{3, 30, 37}, {3, 37, 18}})  // for radices and for Bluestein
     for (DType dtype : real_types)
       for (double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
         const int64_t at = (shape[1] + 9) * shape[2] + 7;  // in sample 1, row 9, column 7
@@ -288,7 +288,7 @@ TEST_CASE("spectral: fourier_mix equals the direct double sum, in both layouts")
     }
 }
 
-TEST_CASE("spectral: the same bits at any number of threads") {
+TEST_CASE("spectral: the bits are the same for any number of threads") {
   const Tensor x = real_tensor({6, 211, 70}, 1, DType::f32), z = complex_tensor({3, 512, 40}, 2, DType::f32);
   const Tensor long_row = complex_tensor({2, 16384}, 3, DType::f32), toeplitz_x = reshape(x, {3, 2, 211, 70});
   const Tensor t = real_tensor({2, 421, 70}, 4, DType::f32);

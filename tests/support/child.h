@@ -1,4 +1,5 @@
-// Changes to a process that can't be undone (limits, users, mounts) or may end it are made in a child process.
+// Runs code in a child process, because some changes to a process can't be undone (limits, users, mounts) or may end
+// it.
 #pragma once
 #include <grp.h>
 #include <poll.h>
@@ -17,7 +18,7 @@
 
 namespace weft::test {
 
-// The result of a child: the first failed expectation, or why the child could not check.
+// The result of a child: the first expectation that failed, or the reason why the child could not check.
 class Findings {
  public:
   void expect(bool right, const std::string& what) {
@@ -34,7 +35,8 @@ class Findings {
   std::string text_;
 };
 
-// The findings of `body` in a child of this process; also "signal N", "exit N" and "hangs" (two minutes).
+// Runs `body` in a child process and returns its findings. They can also be "signal N", "exit N" and "hangs" (after two
+// minutes).
 inline std::string found_in_child(const std::function<void(Findings&)>& body) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
@@ -96,14 +98,14 @@ class Limit {
   rlimit before_{};
 };
 
-// Makes the process a user without privileges, if it has any. False if it can't.
+// Makes the process a user without privileges, if it has any. Returns false if that is not possible.
 inline bool without_privileges() {
   constexpr unsigned nobody = 65534;
   if (::geteuid() != 0) return true;
   return ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
 }
 
-// Mounts a file system of this size on the folder, visible only to this process. False if it can't.
+// Mounts a file system of this size on the folder, visible only to this process. Returns false if that is not possible.
 inline bool mount_small(const std::string& folder, std::size_t bytes) {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
@@ -118,7 +120,7 @@ inline bool mount_small(const std::string& folder, std::size_t bytes) {
   return ::mount("tmpfs", folder.c_str(), "tmpfs", 0, size.c_str()) == 0;
 }
 
-// Counts files left by a process that was killed while writing, in the folder and below.
+// Counts the temporary files in the folder and its subfolders that a killed writer left behind.
 inline std::size_t temporary_files(const std::string& folder) {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))

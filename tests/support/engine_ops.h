@@ -1,4 +1,4 @@
-// Small operations on f64 tensors, by plain loops, for the tests of the engine itself.
+// Small operations on f64 tensors, implemented with plain loops, for the tests of the engine itself.
 #pragma once
 #include <cmath>
 #include <functional>
@@ -56,7 +56,7 @@ struct Mul : ElementwiseOp {
   }
 };
 
-// y = x^2, cheap; `runs` counts its forward passes.
+// y = x^2, a cheap operation. `runs` counts its forward passes.
 struct Square : ElementwiseOp {
   explicit Square(int* counter = nullptr) : runs(counter) {}
   const char* name() const noexcept override { return "test square"; }
@@ -86,7 +86,7 @@ struct Exp : ElementwiseOp {
   bool cheap_;
 };
 
-// y = -x, whose backward writes the gradient in place if it may.
+// y = -x. The backward pass writes the gradient in place if possible.
 struct Negate : ElementwiseOp {
   const char* name() const noexcept override { return "test negate"; }
   Tensor forward(const Inputs& in, const Shape&) override { return each(in[0], std::negate<double>()); }
@@ -137,7 +137,7 @@ struct Sum : Op {
   }
 };
 
-// Fails on demand, after taking some memory.
+// Fails where `where` says, in most cases after allocating some memory.
 struct Fail : Op {
   enum class Where { shape, forward, memory, backward, wrong_gradient };
   explicit Fail(Where place) : where(place) {}

@@ -8,7 +8,7 @@
 
 namespace weft::test {
 
-// Calls f() or f(context), in a current context of each instruction set.
+// Calls f() or f(context) once per instruction set, with a current context that uses it.
 template <class F>
 void for_every_isa(F f) {
   for (Isa isa : available_isas()) {

@@ -24,7 +24,7 @@ bool FailingMemory::fails(std::size_t bytes) noexcept {
 
 }  // namespace weft::test
 
-// Replaces the standard library's operator.
+// Replaces the operator of the standard library.
 void* operator new(std::size_t bytes) {
   if (weft::test::current != nullptr && weft::test::current->fails(bytes)) throw std::bad_alloc();
   if (void* block = std::malloc(bytes == 0 ? 1 : bytes)) return block;

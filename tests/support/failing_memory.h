@@ -1,12 +1,13 @@
-// Makes allocations of the calling thread fail in turn, so that tests see what is left behind.
+// Makes allocations of the calling thread fail in turn, so that tests can check what remains.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace weft::test {
 
-// While in scope: counts the calling thread's allocations by operator new of at least `smallest` bytes, and lets the
-// `failing`-th one, counted from 1, throw std::bad_alloc (0: none). With `sustained`, all later ones throw, too.
+// While in scope, counts the calling thread's allocations by operator new of at least `smallest` bytes. The allocation
+// with the number `failing`, counted from 1, throws std::bad_alloc (0: none). If `sustained`, all later ones throw,
+// too.
 class FailingMemory {
  public:
   explicit FailingMemory(std::int64_t failing, std::size_t smallest = 0, bool sustained = false) noexcept;

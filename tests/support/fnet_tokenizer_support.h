@@ -1,4 +1,4 @@
-// A tokenizer of Hugging Face's FNet, with a small SentencePiece model.
+// A tokenizer of Hugging Face's FNet with a small SentencePiece model.
 #pragma once
 #include <doctest/doctest.h>
 #include <sentencepiece_processor.h>
@@ -19,8 +19,8 @@ namespace weft::test::fnet_pieces {
 using Ids = std::vector<std::int64_t>;
 using Json = nlohmann::ordered_json;
 
-// The first pieces are those of google/fnet-base: <unk>, <s>, </s>, <pad>, [CLS], [SEP], [MASK]; or other control
-// symbols on request.
+// The model's first pieces are those of google/fnet-base: <unk>, <s>, </s>, <pad>, [CLS], [SEP], [MASK]. `control` can
+// replace the last three by other control symbols.
 inline const char* const usual_control = "[CLS],[SEP],[MASK]";
 inline const std::string& model(const std::string& control = usual_control) {
   static std::map<std::string, std::string> all;
@@ -56,7 +56,7 @@ inline std::shared_ptr<const Tokenizer> tokenizer(const Json& settings = Json::o
   return tokenizer_from_json(all.dump());
 }
 
-// By SentencePiece itself.
+// The ids that SentencePiece itself gives.
 inline Ids pieces_of(const std::string& text) {
   sentencepiece::SentencePieceProcessor processor;
   REQUIRE(processor.LoadFromSerializedProto(model()).ok());

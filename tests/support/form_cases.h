@@ -11,10 +11,10 @@ namespace weft::test {
 struct FormCase {
   std::string form, arch;
   Task task;
-  std::string config;  // except for its width
-  std::string other;   // another config with the same shapes, if the format has a config.json; else empty
+  std::string config;  // without the model's width
+  std::string other;   // a different config with the same shapes, or empty if the format has no config.json
 
-  // With random parameters in -range … range.
+  // Makes a checkpoint with random parameters in -range … range.
   Checkpoint make(std::int64_t d_model, double range) const { return make(d_model, range, config); }
   Checkpoint make(std::int64_t d_model, double range, const std::string& fields) const {
     const std::int64_t vocabulary = 40, classes = task_source(task) == Source::rows ? 3 : 0;

@@ -1,4 +1,4 @@
-// A tokenizer whose ids are the bytes of a text, with special symbols of the test's choice.
+// A tokenizer whose ids are the bytes of a text, with special symbols that the test chooses.
 #pragma once
 #include <string>
 #include <string_view>

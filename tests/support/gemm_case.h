@@ -1,6 +1,6 @@
-// A product by gemm or gemm of bf16, against sums in f64 of the same numbers. The bound of an element is that of f32
-// sums, (k + 2) 2^-24 Σ |a b|, which the epilogue enlarges, plus k 2^-126, because vdpbf16ps and bfdot treat denormals
-// as 0, plus one rounding if C is bf16.
+// Compares a product by gemm or by gemm of bf16 with f64 sums of the same numbers. The error bound of an element is
+// that of f32 sums, (k + 2) 2^-24 Σ |a b|, enlarged by the epilogue. It also includes k 2^-126, because vdpbf16ps and
+// bfdot treat denormals as 0, and one rounding if C is bf16.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -43,7 +43,7 @@ struct Layout {
   }
 };
 
-// A random layout: rows or columns contiguous, with or without a gap between them, or neither contiguous.
+// A random layout. Rows or columns are contiguous, with or without gaps between them, or neither is contiguous.
 inline Layout random_layout(Dice& dice, int64_t rows, int64_t columns) {
   const int64_t step = dice(5) == 0 ? 2 + dice(3) : 1, gap = dice(3) == 0 ? 1 + dice(9) : 0;
   return dice(2) == 0 ? Layout{step * columns + gap, step} : Layout{step, step * rows + gap};
@@ -62,7 +62,7 @@ struct Trial {
   bool epilogue() const { return bias || gate || residual || preactivation || activation != Activation::none; }
 };
 
-// For messages.
+// Describes a trial in messages.
 inline std::string to_string(const Trial& t) {
   const auto strides = [](const Layout& x) { return std::to_string(x.row) + ":" + std::to_string(x.column); };
   return std::to_string(t.batch) + " x " + std::to_string(t.m) + "x" + std::to_string(t.n) + "x" + std::to_string(t.k) +
@@ -98,7 +98,7 @@ std::vector<T> numbers(int64_t count, std::uint64_t seed) {
   return all;
 }
 
-// A number that is known up to an error.
+// A number and the bound of its error.
 struct Known {
   double value, error;
 };
@@ -170,7 +170,7 @@ struct Case {
     want.push_back(y);
   }
 
-  // C and the pre-activation.
+  // Returns C and the pre-activation.
   std::pair<std::vector<Out>, std::vector<Out>> run(const GemmKernels<T>& kernel = gemm_kernels<T>()) const {
     std::vector<Out> c = before, p(hidden.size());
     std::vector<In> panels;
@@ -221,7 +221,7 @@ bool same(const std::vector<X>& a, const std::vector<X>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(X)) == 0);
 }
 
-// Every instruction set, each with one thread and with two.
+// Contexts of every instruction set, each with one and with two threads.
 class Contexts {
  public:
   Contexts() {

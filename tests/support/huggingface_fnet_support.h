@@ -1,4 +1,4 @@
-// Folders as transformers writes them, for every class of its FNet, and the outputs of the class.
+// Folders as transformers writes them for every class of its FNet, and the outputs of each class.
 #pragma once
 #include <map>
 #include <nlohmann/json.hpp>
@@ -37,7 +37,7 @@ inline Json small_config(const std::string& architecture) {
           {"transformers_version", "4.13.0.dev0"}};
 }
 
-// From transformers' modeling_fnet.py: every tensor of the class, by its name there.
+// Every tensor of the class, by its name in transformers' modeling_fnet.py.
 inline Tensors small_tensors(const std::string& architecture) {
   Tensors all;
   std::uint64_t seed = 1;
@@ -103,7 +103,7 @@ struct Folder {
   }
 };
 
-// The class's forward pass, as in modeling_fnet.py.
+// The forward pass of the class, as in modeling_fnet.py.
 struct Theirs {
   const Folder& folder;
   std::string base;

@@ -15,8 +15,8 @@ inline std::string idx_header(const std::vector<std::int64_t>& sizes) {
   return header;
 }
 
-// Picture k of 4 x 6 pixels: bright on the left (label 0), on the right (1) or everywhere (2), with a pattern of its
-// own.
+// Picture k has 4 x 6 pixels. It is bright on the left (label 0), on the right (1) or everywhere (2), and has an
+// individual pattern.
 inline std::string small_picture(std::int64_t k) {
   std::string pixels;
   for (std::int64_t row = 0; row < 4; ++row)
@@ -27,7 +27,7 @@ inline std::string small_picture(std::int64_t k) {
   return pixels;
 }
 
-// Writes "NAME-images-idx3-ubyte" and its labels; returns the path of the pictures.
+// Writes "NAME-images-idx3-ubyte" and the labels. Returns the path of the pictures.
 inline std::string write_pictures(const TemporaryFolder& folder, const std::string& name, std::int64_t first,
                                   std::int64_t count) {
   std::string pictures = idx_header({count, 4, 6}), labels = idx_header({count});

@@ -1,12 +1,12 @@
-// The place of temporary folders, for tests of kills.
+// Chooses where temporary folders are, for tests that kill processes.
 #pragma once
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 
-// Puts temporary folders in memory while in scope, if possible. Syncing a disk takes nearly all of the time of a save,
-// and kills should hit all of its moments.
+// While in scope, puts temporary folders in memory if possible. On a disk, syncing would take nearly all of the time of
+// a save, but kills should happen at every moment of a save.
 class InMemory {
  public:
   InMemory() {

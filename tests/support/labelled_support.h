@@ -1,4 +1,4 @@
-// Labeled texts in memory, for their tests.
+// Labeled texts in memory, for the tests of these texts.
 #pragma once
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ inline std::string error(const std::string& content, const LabelledOptions& opti
   return "";
 }
 
-// Label and text of each row.
+// Returns "label: text" for each row.
 inline Strings pairs(const LabelledTexts& all) {
   Strings rows;
   for (std::size_t i = 0; i < all.texts.size(); ++i)

@@ -1,6 +1,6 @@
-// The table that drives the tests of all operations: a case is one line in the test file of its family. For each case,
+// The table that drives the tests of all operations. A case is one line in the test file of its family. For each case,
 // op_table.cpp checks the values against the oracle, the gradient by central differences, every instruction set, every
-// layout of the inputs, several thread counts, and that the inputs are unchanged.
+// layout of the inputs, and several thread counts, and that the inputs are unchanged.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace weft::test {
 
-// How to make an input of a case. Values are random, in [low, high). `gap` keeps them at least that far from 0, so that
-// central differences reach no kink.
+// How to make an input of a case. Values are random, in [low, high). Their distance from 0 is at least `gap`, so that
+// central differences don't cross a kink.
 struct In {
   Shape shape;
   double low = -1, high = 1, gap = 0;
-  DType dtype = DType::f64;  // f64, c128 or i64 (whole numbers in [low, high)); f32 runs convert
+  DType dtype = DType::f64;  // f64, c128 or i64 (whole numbers in [low, high)); converted for f32 runs
   bool differentiable = true;
 };
 
@@ -30,10 +30,10 @@ struct OpCase {
   std::string name;
   std::vector<In> inputs;
   Function run;
-  // A plain computation of the same values in f64 (c128), by loops or other operations. It may be omitted if the golden
-  // cases or a separate test have the values.
+  // A plain computation of the same values in f64 (c128), by loops or other operations. It may be omitted if golden
+  // cases or a separate test check the values.
   Function oracle = nullptr;
-  // The largest error of f32 against f64, relative to the largest value.
+  // The largest error of f32 with respect to f64, relative to the largest value.
   double f32_tolerance = 2e-5;
 };
 
@@ -45,22 +45,22 @@ class OpCases {
 
 const std::vector<OpCase>& all_op_cases();
 
-// The inputs of a case in f64 / c128 / i64, the same at every call.
+// Returns the inputs of a case in f64, c128 or i64. Every call returns the same inputs.
 std::vector<Tensor> make_inputs(const OpCase& c);
-// Converts for runs in f32 (f64 -> f32, c128 -> c64).
+// Converts a tensor for runs in f32 (f64 -> f32, c128 -> c64).
 Tensor to_single(const Tensor& x);
 
-// A random tensor in [low, high), at least gap from 0.
+// A random tensor in [low, high), with a distance of at least `gap` from 0.
 Tensor random_tensor(const In& in, std::uint64_t seed);
-// Tokens 0 … 6, (b, n).
+// Random tokens 0 … 6 of shape (b, n).
 inline Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
 
-// max |a - b|, both converted to c128; infinite if shapes differ or only one of them has a NaN.
+// Returns max |a - b|, with both converted to c128. Infinite if the shapes differ or only one of them has a NaN.
 double max_difference(const Tensor& a, const Tensor& b);
 double max_abs(const Tensor& a);  // infinite if there is a NaN
 bool same_bits(const Tensor& a, const Tensor& b);
 
-// y, and the gradients of sum(cotangent · y) for the differentiable inputs (undefined for the others).
+// y, and the gradients of sum(cotangent · y) for the differentiable inputs. The other gradients are undefined.
 struct Differentiated {
   Tensor y;
   std::vector<Tensor> gradients;
@@ -68,13 +68,13 @@ struct Differentiated {
 Differentiated differentiate(const Function& f, const std::vector<Tensor>& inputs,
                              const std::vector<bool>& differentiable, std::uint64_t cotangent_seed = 7);
 
-// The largest |numerical - analytic| / max(1, max |analytic|) over every element of every differentiable input, by
-// central differences with a random cotangent. `inputs` are f64 or c128. `scale` multiplies the analytic gradient (to
-// show that a wrong one fails).
+// Returns the largest |numerical - analytic| / max(1, max |analytic|) over all elements of all differentiable inputs.
+// The numerical gradient uses central differences with a random cotangent. `inputs` are f64 or c128. `scale` multiplies
+// the analytic gradient, to show that the check detects a wrong gradient.
 double gradient_error(const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& differentiable,
                       double scale = 1);
 
-// For models: the same over parameters and inputs.
+// The same for models, over parameters and inputs.
 double gradient_error(const Function& f, const std::vector<Tensor>& inputs, const NamedParameters& parameters);
 
 }  // namespace weft::test

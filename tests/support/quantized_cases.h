@@ -1,4 +1,4 @@
-// Small trained models to quantize: each architecture and task, to bf16 and to int8.
+// Small trained models to quantize: every architecture and task, to bf16 and to int8.
 #pragma once
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@ namespace weft::test {
 struct QuantizedCase {
   std::string name, arch;
   Task task;
-  std::string config;  // keys besides the sizes
+  std::string config;  // keys other than the sizes
   DType to;
 };
 
@@ -34,11 +34,11 @@ inline std::vector<QuantizedCase> quantized_cases() {
   return cases;
 }
 
-// After 30 training steps, which run only once. Each call returns its own model.
+// Returns the model after 30 training steps. The training runs only once, but each call returns a separate model.
 inline SmallTask trained(const QuantizedCase& c) {
   static std::map<std::string, std::vector<Tensor>> values;
   SmallTask small = small_task(c.arch, c.task);
-  if (c.task == Task::classifier)  // measured on all rows rather than six
+  if (c.task == Task::classifier)  // evaluates all rows rather than six
     small.data = std::make_unique<ClassifierData>(small_rows(), small_rows(), small.data->tokenizer(), 16, 4);
   std::string config = R"({"layers":2,"d_model":16,"seq_len":16)";
   if (c.config != "{}") config += "," + c.config.substr(1, c.config.size() - 2);

@@ -1,4 +1,4 @@
-// Shared by the tests of 8-bit weights.
+// Helpers for the tests of 8-bit weights.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft::test {
 
-// The bytes of any dtype.
+// Returns the bytes of a tensor of any dtype.
 inline std::vector<unsigned char> bytes_of(const Tensor& x) {
   const Tensor dense = raw::contiguous(x);
   std::vector<unsigned char> bytes(static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype()));

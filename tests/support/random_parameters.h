@@ -1,4 +1,4 @@
-// Random values for every parameter. A fresh model would hide errors: its biases are 0 or 1 and its tables nearly 0.
+// Gives random values to every parameter. A new model would hide errors: its biases are 0 or 1 and its tables nearly 0.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace weft::test {
 
-// U(-range, range), the same at every call.
+// Draws from U(-range, range). Every call gives the same values.
 inline void randomize(const NamedParameters& parameters, double range = 1) {
   std::uint64_t seed = 100;
   for (auto [name, parameter] : parameters) {

@@ -14,9 +14,8 @@
 
 namespace weft::test {
 
-// Runs `body` with the failing-th allocation failing. False if it succeeded. The test fails if anything but an Error
-// about memory is thrown.
-// fails the test.
+// Runs `body` while its allocation with the number `failing` fails. Returns false if `body` succeeds. If it throws
+// anything but an Error about memory, the test fails.
 inline bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
                      bool sustained = false) {
   std::string what = "nothing";
@@ -40,8 +39,8 @@ inline std::int64_t allocations_of(const std::function<void()>& body, std::size_
   return memory.allocations();
 }
 
-// From 1 … last: at least `wanted` numbers, including all of the last `tail`, where files that must stay intact are
-// written.
+// Chooses at least `wanted` numbers from 1 … last. They include the last `tail` numbers, during which files are written
+// that must stay intact.
 inline std::vector<std::int64_t> chosen(std::int64_t last, std::int64_t wanted, std::int64_t tail = 60) {
   std::vector<std::int64_t> all;
   const std::int64_t step = std::max<std::int64_t>(1, last / wanted);

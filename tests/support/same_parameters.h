@@ -4,7 +4,7 @@
 
 namespace weft::test {
 
-// Their names and, bit by bit, their values.
+// Returns whether the names and, bit by bit, the values of all parameters are the same.
 inline bool same_parameters(const Model& a, const Model& b) {
   const NamedParameters p = a.parameters(), q = b.parameters();
   return std::equal(p.begin(), p.end(), q.begin(), q.end(), [](const auto& x, const auto& y) {

@@ -1,4 +1,4 @@
-// Data of a run whose evaluations measure what a test prescribes.
+// Data of a run whose evaluations give the results that a test prescribes.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -20,7 +20,7 @@ struct Script {
   double loss, right;
 };
 
-// The k-th evaluation has the k-th loss and the k-th value of the metric "right"; later ones repeat the last.
+// The k-th evaluation gives the k-th loss and the k-th value of the metric "right". Later evaluations repeat the last.
 class ScriptedData : public TextData {
  public:
   explicit ScriptedData(std::vector<Script> script)
@@ -50,7 +50,7 @@ class ScriptedData : public TextData {
  private:
   std::vector<Script> script_;
   mutable Script now_{0};
-  mutable bool evaluating_ = false;  // true from a batch to its loss
+  mutable bool evaluating_ = false;  // true after a batch until its loss
 };
 
 inline std::unique_ptr<Model> small_gmlp() {

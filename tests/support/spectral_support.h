@@ -14,7 +14,7 @@ using Wide = std::complex<long double>;
 
 constexpr long double turn = 6.28318530717958647692528676655900577L;  // 2π
 
-// exp(2πi k/n), k < n, as products of the roots of k mod 256 and of the multiples of 256
+// Returns exp(2πi k/n) for k < n. Each root is the product of the roots for k mod 256 and for a multiple of 256.
 inline std::vector<Wide> unit_roots(std::int64_t n) {
   constexpr std::int64_t fine = 256;
   const auto root = [n](std::int64_t k) {
@@ -34,15 +34,15 @@ inline std::vector<Wide> unit_roots(std::int64_t n) {
   return roots;
 }
 
-// Σ_j Re(x_j) w^(jk) and Σ_j Im(x_j) w^(jk), w = exp(-2πi/n): together these give the transforms of x in both
-// directions, and that of its real part.
+// Σ_j Re(x_j) w^(jk) and Σ_j Im(x_j) w^(jk), with w = exp(-2πi/n). Together they give the forward and inverse
+// transforms of x, and the transform of its real part.
 struct DirectSums {
   Wide of_real, of_imag;
   Wide forward() const { return of_real + Wide(-of_imag.imag(), of_imag.real()); }
   Wide inverse() const { return std::conj(of_real) + Wide(of_imag.imag(), of_imag.real()); }
 };
 
-// For the given k; roots as in unit_roots(n), x with at most n elements.
+// Computes the sums for the given k. `roots` comes from unit_roots(n), and x has at most n elements.
 inline std::vector<DirectSums> direct_sums(const std::vector<Wide>& x, const std::vector<Wide>& roots,
                                            const std::vector<std::int64_t>& wanted) {
   const auto n = static_cast<std::int64_t>(roots.size());
@@ -73,8 +73,8 @@ inline double relative_l2(const Tensor& got, const Tensor& want) {
   return error == 0 ? 0 : std::sqrt(error / size);
 }
 
-// The rounding errors of a transform, which add up like a random walk over its log₂ n levels (unit roundoff u): u √(1 +
-// log₂ n).
+// The growth of the rounding errors of a transform: u √(1 + log₂ n), where u is the unit roundoff. The errors add up
+// like a random walk over the log₂ n levels.
 template <class T>
 double error_growth(std::int64_t n) {
   return std::numeric_limits<T>::epsilon() / 2.0 * std::sqrt(1 + std::log2(static_cast<double>(n)));

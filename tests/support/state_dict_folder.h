@@ -1,4 +1,4 @@
-// Folders of tests/interop that are a state dict: original or changed.
+// Folders of tests/interop that hold a state dict, unchanged or changed.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -15,12 +15,12 @@
 
 namespace weft::test {
 
-// Tensors and, unless it is null, config.json.
+// The tensors and, unless it is null, the config.json.
 struct StateDict {
   std::string form, name;
   std::map<std::string, Tensor> tensors;
   nlohmann::ordered_json config;
-  Tensor ids, out;  // the other program's input and output
+  Tensor ids, out;  // input and output of the other program
 
   StateDict(const std::string& its_form, const std::string& folder) : form(its_form), name(folder) {
     const std::string path = std::string(WEFT_INTEROP) + "/" + folder;
@@ -45,7 +45,7 @@ struct StateDict {
     return load_checkpoint_as(form, folder / "in", options);
   }
 
-  // The message, without the folder, which it must name.
+  // Returns the error message without the folder's path. The message must contain the path.
   std::string error(const LoadOptions& options = {}) const {
     const TemporaryFolder folder;
     write(folder / "in");
@@ -54,12 +54,12 @@ struct StateDict {
     return message;
   }
 
-  // The difference of its output from the other program's.
+  // Returns how much the model's output differs from that of the other program.
   double distance(const Checkpoint& read) const {
     return max_difference(raw::convert((*read.model)(ids), DType::f64), out);
   }
 
-  // Checks that the format writes the same tensors, and reads them again as the same model.
+  // Checks that the format writes the same tensors, and reads them as the same model.
   void check_back(const Checkpoint& read) const {
     const TemporaryFolder folder;
     (void)save_checkpoint_as(form, folder / "back", read);
@@ -86,7 +86,7 @@ inline LoadOptions of_task(Task task) {
   return options;
 }
 
-// The refusal of a model that a format can't represent. Checks that nothing is written.
+// Returns the error message for a model that a format can't represent. Checks that nothing is written.
 inline std::string refused(const std::string& form, const ModelSpec& spec) {
   const TemporaryFolder folder;
   Checkpoint checkpoint;

@@ -1,13 +1,13 @@
-// Sweeps over sizes, seeds or repetitions are complete, or partial if WEFT_SWEEPS=short is set, like tools/check does
-// under sanitizers, where everything takes ten times as long. Sanitizers check how memory is used, and the first cases
-// of a sweep are enough for that.
+// Sweeps over sizes, seeds or repetitions are complete, or partial if WEFT_SWEEPS=short is set. tools/check sets it
+// under sanitizers, which make everything take ten times as long. Sanitizers check memory accesses, for which the first
+// cases of a sweep are enough.
 #pragma once
 #include <cstdlib>
 #include <string_view>
 
 namespace weft::test {
 
-// The number of cases: sweep(3000, 200) is 3000 for a complete sweep, 200 for a partial one.
+// Returns the number of cases. For example, sweep(3000, 200) is 3000 for a complete sweep and 200 for a partial one.
 template <class N>
 N sweep(N whole, N part) {
   const char* asked = std::getenv("WEFT_SWEEPS");

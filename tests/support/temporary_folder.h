@@ -1,4 +1,4 @@
-// A folder for a test's files, removed with everything in it at the end of the scope.
+// A folder for a test's files. It is removed with all its contents at the end of the scope.
 #pragma once
 #include <stdlib.h>
 

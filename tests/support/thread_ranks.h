@@ -19,7 +19,7 @@
 
 namespace weft::test {
 
-// The meeting point of the ranks: their contributions to the calls in progress.
+// The place where ranks exchange data: their contributions to the calls in progress.
 class Meeting {
  public:
   explicit Meeting(std::size_t ranks) : size(ranks) {}
@@ -29,7 +29,7 @@ class Meeting {
     std::vector<std::string> texts;
     std::size_t given = 0, taken = 0;
   };
-  // The number-th call of a kind. The mutex must be held.
+  // Returns the call of this kind and number. The caller must hold the mutex.
   Call& call(int kind, std::size_t number) {
     Call& found = calls[{kind, number}];
     found.from.resize(size);
@@ -37,7 +37,7 @@ class Meeting {
     return found;
   }
 
-  // RankError if a rank has aborted. The mutex must be held.
+  // Throws RankError if a rank has aborted. The caller must hold the mutex.
   void check() const {
     if (!aborted.empty()) throw RankError(aborted);
   }
@@ -127,7 +127,7 @@ class ThreadRanks : public Ranks {
   std::size_t rank_, next_[3] = {};
 };
 
-// Calls body(ranks) on a thread for each rank. Returns the texts of what each threw.
+// Calls body(ranks) on a thread for each rank. Returns the messages of what each of them threw.
 inline std::vector<std::string> on_ranks(std::size_t size, const std::function<void(Ranks&)>& body) {
   Meeting meeting(size);
   std::vector<std::string> errors(size);
@@ -151,7 +151,7 @@ inline TrainOptions options_of(Ranks* ranks, std::int64_t steps, std::int64_t mi
   return options;
 }
 
-// Whether all have the same error, and it contains `part`.
+// Returns whether all ranks have the same error, and it contains `part`.
 inline bool all_say(const std::vector<std::string>& errors, const std::string& part) {
   for (const std::string& error : errors)
     if (error != errors[0] || error.find(part) == std::string::npos) {

@@ -1,4 +1,4 @@
-// Shared by the tests of TNN: small models and options.
+// Helpers for the tests of TNN: small models and options.
 #pragma once
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ namespace weft::test {
 
 inline const Init init64{Random(5), DType::f64};
 
-// A small config. `more`, the inside of a JSON object, replaces keys of it.
+// A small config. `more` is the inside of a JSON object whose keys replace those of the config.
 inline std::string small_config(const std::string& more = "") {
   nlohmann::json config = {{"d_model", 6}, {"layers", 2},     {"heads", 2},        {"expand_ratio", 1.34},
                            {"rpe_dim", 4}, {"rpe_layers", 1}, {"rpe_act", "silu"}, {"glu_dim", 5}};
@@ -23,7 +23,7 @@ inline std::unique_ptr<Model> small_model(Task task, const std::string& more = "
   return make_model({"tnn", task, 7, 3, small_config(more)}, init64);
 }
 
-// With silu, so that no kink is near: the encoder of all gradient tests.
+// The encoder of all gradient tests. It uses silu, so that there is no kink.
 inline TnnConfig small_rpe(bool residual = false, const std::string& norm_type = "layernorm", bool bias = true) {
   TnnConfig options;
   options.rpe_dim = 4;

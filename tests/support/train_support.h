@@ -1,4 +1,4 @@
-// Shared by the tests of training: a small text, small models.
+// Helpers for the tests of training: a small text and small models.
 #pragma once
 #include <functional>
 #include <memory>
@@ -54,7 +54,7 @@ inline std::unique_ptr<Model> small_model(const std::string& arch, Task task, st
   return make_model({arch, task, vocabulary, classes, config}, {Random(3), DType::f32});
 }
 
-// The target of row k of a task that isn't a classifier, for n tokens and three outputs.
+// Returns the target of row k for n tokens and three outputs. The task is not a classifier.
 inline Tensor small_target(Task task, std::int64_t k, std::int64_t n) {
   if (task == Task::tagging) {
     std::vector<std::int64_t> tags;
@@ -67,7 +67,7 @@ inline Tensor small_target(Task task, std::int64_t k, std::int64_t n) {
   return Tensor::from<float>({row / 30, 1 - row / 30, row * row / 900}, {3});
 }
 
-// Rows of tokens for any task on rows but the classifier, some of them shorter than others.
+// Rows of tokens for any task on rows except classification. Some rows are shorter than others.
 inline std::unique_ptr<Data> small_row_data(Task task, const Sizes& sizes) {
   RowDataOptions options;
   options.task = task;
@@ -96,7 +96,7 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   SmallTask small;
   if (task == Task::retrieval) {
     LabelledTexts rows = small_rows();
-    for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i) {  // labels of their own: each other pair is a negative
+    for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i) {  // separate labels: all other pairs are negatives
       rows.labels[static_cast<std::size_t>(i)] = i;
       if (i >= std::ssize(rows.names)) rows.names.push_back(std::to_string(i + 1));
     }
@@ -124,7 +124,7 @@ inline TrainOptions small_options(std::int64_t steps, std::int64_t micro_batches
   return options;
 }
 
-// The message of the Error that `body` throws; empty if it throws none.
+// Returns the message of the Error that `body` throws, or an empty text if it throws none.
 inline std::string error_of(const std::function<void()>& body) {
   try {
     body();
@@ -134,7 +134,7 @@ inline std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
-// weft's own architectures, whatever a test registers later.
+// weft's own architectures, even if a test registers others later.
 inline const std::vector<std::string> own_architectures = architectures();
 
 inline Task usual_task(const std::string& arch) { return usual_task(architecture(arch), Source::text); }

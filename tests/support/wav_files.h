@@ -1,4 +1,4 @@
-// WAV files, and folders of tones in them.
+// WAV files, and folders of WAV files with tones.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -16,7 +16,8 @@ inline std::string little_endian(std::uint64_t number, int bytes) {
   return text;
 }
 
-// Samples from -1 to 1 as whole numbers of that many bits, or as f32 for -32. Channels alternate.
+// Writes samples from -1 to 1 as whole numbers of `bits` bits, or as f32 if `bits` is -32. The channels are
+// interleaved.
 inline std::string wav_of(const std::vector<float>& samples, std::uint64_t rate, int bits, std::uint64_t channels = 1) {
   std::string data;
   for (const float x : samples) {
@@ -33,7 +34,7 @@ inline std::string wav_of(const std::vector<float>& samples, std::uint64_t rate,
          little_endian(static_cast<std::uint64_t>(std::abs(bits)), 2) + "data" + little_endian(data.size(), 4) + data;
 }
 
-// Tone k of 1000 to 1900 samples at 8000 a second: low for an odd k, else high.
+// Tone k has 1000 to 1900 samples at 8000 per second. It is low if k is odd, otherwise high.
 inline std::string tone(int k) {
   std::vector<float> samples;
   for (int i = 0; i < (k == 0 ? 1900 : 1000 + k * 37 % 900); ++i)
@@ -41,7 +42,7 @@ inline std::string tone(int k) {
   return wav_of(samples, 8000, 16);
 }
 
-// Writes FOLDER/low and FOLDER/high with `count` tones together.
+// Writes `count` tones into FOLDER/low and FOLDER/high.
 inline void write_tones(const TemporaryFolder& folder, const std::string& name, int count) {
   for (int k = 0; k < count; ++k)
     folder.write(name + (k % 2 == 1 ? "/low/" : "/high/") + std::to_string(k) + ".wav", tone(k));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # alone.sh NM PROGRAM
-# A static program that only runs FNet, linked with --gc-sections: it contains FNet, but not the other models, and no
-# code that trains, reads data or tokenizes texts.
+# Checks a static program that only runs FNet and is linked with --gc-sections. It must contain FNet, but no other model
+# and no code that trains, reads data or tokenizes texts.
 set -eu
 nm=$1 program=$2
 names=$("$nm" -C --defined-only "$program" | cut -d ' ' -f 3-)

@@ -1,4 +1,4 @@
-// A host program of the shared library, compiled as C++17: types and exceptions cross the library's boundary in both
+// A host program of the shared library, compiled as C++17. Types and exceptions cross the library's boundary in both
 // directions.
 #include <weft/weft.h>
 
@@ -14,7 +14,7 @@ void expect(bool right, const char* what) {
   ++failed;
 }
 
-// A host's own operation and sink.
+// An operation and a sink that the host defines.
 struct Twice : weft::Op {
   const char* name() const noexcept override { return "twice"; }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
@@ -27,7 +27,7 @@ struct Refusing : weft::GradientSink {
   void complete(const weft::Leaf&, weft::Tensor) override { throw weft::Error("[host] no"); }
 };
 
-// The exception that f throws, by the type that is caught first.
+// Returns which exception f throws, according to the first handler that catches it.
 template <class F>
 std::string thrown(F f) {
   try {

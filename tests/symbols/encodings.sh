@@ -1,7 +1,8 @@
 #!/bin/sh
 # encodings.sh OBJDUMP baseline|vex|evex OBJECT...
-# Which encodings of x86-64 occur in objects: a CPU without AVX traps at VEX (first byte c4 or c5), one without AVX-512
-# at EVEX (62). evex: all may occur except vdpbf16ps, of AVX512-BF16, and vpdpbusd, of AVX512-VNNI.
+# Checks which x86-64 encodings occur in objects. A CPU without AVX traps at VEX (first byte c4 or c5), and a CPU
+# without AVX-512 traps at EVEX (first byte 62). With evex, all encodings may occur except vdpbf16ps (AVX512-BF16) and
+# vpdpbusd (AVX512-VNNI).
 set -eu
 objdump=$1 most=$2
 shift 2

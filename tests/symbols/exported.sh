@@ -1,8 +1,8 @@
 #!/bin/sh
 # exported.sh NM LIBRARY INCLUDE_FOLDER...
-# The shared library exports weft's public names and nothing else: names in a public header, and for classes those that
-# are defined there; for C the names of weft/weft_c.h. They include Error's typeinfo, so that it can be caught across
-# the library's boundary.
+# Checks that the shared library exports only weft's public names: names in public headers, classes that are defined
+# there, and the C names in weft/weft_c.h. They must include Error's typeinfo, so that programs can catch an Error that
+# the library throws.
 set -eu
 nm=$1 library=$2
 shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
 # fma.sh OBJDUMP OBJECT REGISTER
-# The micro-kernel of matrix products, for f32 and f64, multiplies only by fused multiply-adds of full vectors.
+# Checks that the micro-kernel of f32 and f64 matrix products multiplies only with fused multiply-adds of full vectors.
 set -eu
 objdump=$1 object=$2 register=$3
 code=$("$objdump" -d -C --no-show-raw-insn "$object")

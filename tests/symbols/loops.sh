@@ -1,16 +1,16 @@
 #!/bin/sh
 # loops.sh OBJDUMP RECORD ISA OBJECT...
-# Checks that the hot loops of the micro-kernels are as they were recorded when they were fast. The innermost loop with
-# the most products has the recorded number of products and of vectors read from memory, and at most the recorded number
-# of other instructions and of vectors on the stack. A line of the record: instruction set; function; products, loads,
-# most others, most on the stack.
-# With - for RECORD it prints the present numbers in that format.
+# Checks that the hot loops of the micro-kernels match a record of fast loops. The hot loop is the innermost loop with
+# the most products. It must have the recorded numbers of products and of vectors read from memory, and at most the
+# recorded numbers of other instructions and of vectors on the stack. Format of a line: instruction set; function;
+# products, loads, maximum of others, maximum on the stack.
+# If RECORD is -, prints the present numbers in that format.
 set -eu
 objdump=$1 record=$2 isa=$3
 shift 3
 code=$("$objdump" -d -C --no-show-raw-insn "$@")
 
-# count FUNCTION: products, loads, others and uses of the stack by vectors in the function's hot loop.
+# count FUNCTION: prints the numbers of products, loads, other instructions and vectors on the stack in the hot loop.
 count() {
   echo "$code" | awk -v name="::part_of_tile<$1>(" '
     # "address:  mnemonic operands": a jump ends with the address of its target and <function+offset>.
@@ -47,7 +47,7 @@ count() {
         first[loop] = target[end]; last[loop] = at[end]; weight[loop] = products
         counts[loop] = products " " loads " " others " " stack
       }
-      # Only innermost loops: a jump back from rarely executed code spans them, too.
+      # Counts only innermost loops, because a jump back from rarely executed code also spans them.
       for (l = 1; l <= loop; l++) {
         for (o = 1; o <= loop; o++)
           if (o != l && first[o] >= first[l] && last[o] <= last[l]) weight[l] = 0

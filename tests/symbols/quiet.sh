@@ -1,6 +1,6 @@
 #!/bin/sh
 # quiet.sh NM LIBRARY
-# The library never prints, aborts or exits: it refers to no function that does so.
+# Checks that the library never prints, aborts or exits, because it refers to no function that does so.
 set -eu
 nm=$1 library=$2
 case $library in

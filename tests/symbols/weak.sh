@@ -1,7 +1,7 @@
 #!/bin/sh
 # weak.sh NM OWN OBJECT...
-# The kernel units of one instruction set must not define a symbol that the linker may choose for everyone: the name of
-# every weak symbol must match OWN.
+# Checks that the kernel units of one instruction set don't define a symbol that the linker may use for other code, too.
+# The name of every weak symbol must match OWN.
 set -eu
 nm=$1 own=$2
 shift 2

@@ -1,4 +1,4 @@
-// Texts as tensors; the tokenizer of models without one.
+// Tests of encoding texts as tensors, and of the tokenizer of models that have none.
 #include <doctest/doctest.h>
 
 #include "framing_tokenizer.h"
@@ -12,7 +12,7 @@ using Ids = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("encode_tensor: a text's ids in the shape that a model takes") {
+TEST_CASE("encode_tensor: gives a text's ids in the shape that a model accepts") {
   const Framing tokenizer({0, 3, 1, 4, 2});
   const Tensor ids = encode_tensor(tokenizer, "ab");
   CHECK(ids.shape() == Shape{1, 2});
@@ -54,7 +54,7 @@ TEST_CASE("special ids: which ids are special") {
   CHECK_FALSE(SpecialIds{}.has(0));
 }
 
-TEST_CASE("ids: a model's ids as they are") {
+TEST_CASE("ids: reads a model's ids unchanged") {
   const auto ids = tokenizer_from_json(R"({"unit":"ids","size":300,"pad":3})");
   CHECK(ids->size() == 300);
   CHECK(ids->special().pad == 3);

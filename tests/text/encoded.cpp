@@ -31,7 +31,7 @@ std::shared_ptr<const Tokenizer> learned(const std::string& kind, const Texts& t
   return learn_tokenizer(kind, texts);
 }
 
-// About 3 MB: several chunks, with characters of one to four bytes and a line longer than a chunk.
+// A text of about 3 MB. It has several chunks, characters of one to four bytes, and a line longer than a chunk.
 std::string long_text() {
   std::string text;
   for (int i = 0; i < 40000; ++i) text += "line " + std::to_string(i * 7919 % 1000) + ": naïve €𝄞 fox – jumps\n";
@@ -50,7 +50,7 @@ std::string error_of(const std::string& path, const Tokenizer& tokenizer, std::u
   return "";
 }
 
-// 70000 symbols: numbers.
+// A tokenizer with 70000 symbols, which are numbers.
 class Many : public Tokenizer {
  public:
   const char* kind() const noexcept override { return "many"; }
@@ -69,7 +69,7 @@ class Many : public Tokenizer {
 
 }  // namespace
 
-TEST_CASE("an encoded text has the ids of the whole, however it is read") {
+TEST_CASE("an encoded text has the ids of the whole text, however it is read") {
   const TemporaryFolder folder;
   const std::string text = long_text(), path = folder / "text";
   folder.write("text", text);
@@ -93,7 +93,7 @@ TEST_CASE("an encoded text has the ids of the whole, however it is read") {
   CHECK(folder.files() == 2);
 }
 
-TEST_CASE("a tokenizer without cut() gets the whole text; more than 65536 symbols") {
+TEST_CASE("a tokenizer without cut() receives the whole text, and there may be more than 65536 symbols") {
   const TemporaryFolder folder;
   const std::string text(3000000, 'x');
   folder.write("text", text);
@@ -116,7 +116,7 @@ TEST_CASE("a file of ids is reused for the same text and tokenizer, and rewritte
   };
   CHECK(encode(*by_bytes) == by_bytes->encode(text));
   const auto first = inode();
-  // its mapping keeps other files from reusing the inode number
+  // This mapping keeps other files from reusing the inode number.
   const EncodedText kept = EncodedText::of_file(path, *by_bytes, ids, 0);
   CHECK(encode(*by_bytes) == by_bytes->encode(text));
   CHECK(inode() == first);
@@ -124,7 +124,7 @@ TEST_CASE("a file of ids is reused for the same text and tokenizer, and rewritte
   CHECK(inode() != first);
   CHECK(encode(*by_bytes) == by_bytes->encode(text));
 
-  // Damaged: any byte changed, and truncated at any place.
+  // Damaged files: one byte is changed, or the end is missing.
   const std::string good = folder.read("ids");
   for (std::size_t at = 0; at < good.size(); at += at + 70 < good.size() ? 97 : 1) {
     std::string bad = good;
@@ -137,16 +137,16 @@ TEST_CASE("a file of ids is reused for the same text and tokenizer, and rewritte
     folder.write("ids", good.substr(0, size));
     CHECK(encode(*by_bytes) == by_bytes->encode(text));
   }
-  // Another text of the same length.
+  // A different text of the same length.
   std::string other = text;
   other[100] = '#';
   folder.write("text", other);
   CHECK(encode(*by_bytes) == by_bytes->encode(other));
-  // Overwritten while it is in use.
+  // The file is overwritten while it is in use.
   const EncodedText in_use = EncodedText::of_file(path, *by_bytes, ids, 0);
   std::fstream(ids, std::ios::in | std::ios::out | std::ios::binary).write("\xFF\xFF", 2);
   CHECK_THROWS_WITH((void)all(in_use), doctest::Contains("id 65535 of "));
-  // Removed while it is in use.
+  // The file is removed while it is in use.
   std::filesystem::remove(ids);
   CHECK(all(kept) == by_bytes->encode(text));
   CHECK_THROWS_WITH((void)EncodedText::of_file(path, *by_bytes, "/proc/weft/ids", 0),
@@ -155,7 +155,7 @@ TEST_CASE("a file of ids is reused for the same text and tokenizer, and rewritte
 
 namespace {
 
-// While it encodes, looks at the process's open files in a folder, and at the folder.
+// While it encodes, this tokenizer examines the files in a folder that the process has open.
 class Watching : public Many {
  public:
   explicit Watching(std::string folder) : folder_(std::move(folder)) {}
@@ -179,11 +179,11 @@ class Watching : public Many {
 
 }  // namespace
 
-TEST_CASE("ids in a temporary file: no foreign file is written or read, and no one else can read it") {
+TEST_CASE("ids in a temporary file: weft neither writes nor reads other files, and no other user can read the ids") {
   const TemporaryFolder folder, shared;
   folder.write("text", std::string(3000, 'x'));
   folder.write("victim", "its only copy");
-  // The names that earlier versions used.
+  // These are names that earlier versions used.
   for (int i = 0; i < 100; ++i)
     std::filesystem::create_symlink(folder / "victim",
                                     shared / (".weft-ids-" + std::to_string(::getpid()) + "-" + std::to_string(i)));
@@ -202,7 +202,7 @@ TEST_CASE("ids in a temporary file: no foreign file is written or read, and no o
   CHECK(shared.files() == 100);
 }
 
-TEST_CASE("texts that can't be encoded: the file and the place are named") {
+TEST_CASE("errors for texts that can't be encoded name the file and the position") {
   const TemporaryFolder folder;
   const auto file = [&](const std::string& content) {
     folder.write("text", content);
@@ -240,19 +240,19 @@ TEST_CASE("texts that can't be encoded: the file and the place are named") {
                     (name + ": invalid UTF-8 at byte 2500000" + other_encoding).c_str());
   CHECK_THROWS_WITH((void)learned("words", text_file(file(""))), (name + " is empty").c_str());
   CHECK(read_text(file("\xEF\xBB\xBFxy")) == "xy");
-  CHECK(folder.files() == 1);  // no file of ids is left
+  CHECK(folder.files() == 1);  // no file of ids remains
 }
 
-TEST_CASE("a file that is larger than the memory: refused by its beginning, or read in parts") {
+TEST_CASE("a file larger than memory is refused after its first bytes, or read in parts") {
   const TemporaryFolder folder;
   folder.write("text", "text\n");
-  // Holes that take no space on the disk and read as zeros.
+  // The rest of the file is a hole, which takes no space on the disk and reads as zeros.
   std::filesystem::resize_file(folder / "text", std::uintmax_t{1} << 40);
   CHECK(error_of(folder / "text", *characters("text\n")).find("byte 5 is 0") != std::string::npos);
   CHECK_THROWS_WITH((void)learned("words", text_file(folder / "text")), doctest::Contains("byte 5 is 0"));
 }
 
-TEST_CASE("a pipe is a text file that is read once") {
+TEST_CASE("a pipe can be a text file, and is read once") {
   const TemporaryFolder folder;
   const std::string text = small_text(), path = folder / "pipe";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);

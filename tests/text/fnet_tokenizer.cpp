@@ -1,4 +1,4 @@
-// Hugging Face's FNet tokenizer. This file isn't built without SentencePiece.
+// Tests of Hugging Face's FNet tokenizer. This file isn't built without SentencePiece.
 #include <algorithm>
 
 #include "fnet_tokenizer_support.h"
@@ -10,7 +10,7 @@ namespace weft::test {
 
 using namespace fnet_pieces;
 
-TEST_CASE("fnet tokenizer: accents, ligatures and other forms of letters, as NFKD without marks") {
+TEST_CASE("fnet tokenizer: accents, ligatures and other forms of letters become NFKD without marks") {
   using detail::without_accents;
   for (const auto& [text, plain] : std::vector<std::pair<std::string, std::string>>{
            {"", ""},
@@ -29,7 +29,7 @@ TEST_CASE("fnet tokenizer: accents, ligatures and other forms of letters, as NFK
     CHECK(without_accents(text) == plain);
 }
 
-TEST_CASE("fnet tokenizer: lower case, character by character; spaces at the end") {
+TEST_CASE("fnet tokenizer: lower case for each character, and spaces at the end") {
   using detail::in_lower_case;
   for (const auto& [text, lower] :
        std::vector<std::pair<std::string, std::string>>{{"", ""},
@@ -77,7 +77,7 @@ TEST_CASE("fnet tokenizer: special symbols, spaces, quotation marks") {
   CHECK(t->encode("the \u2581fox") == pieces_of("the fox"));
 }
 
-// Like transformers' fast tokenizer (bench/interop/fnet_tokenizer.py): such spaces are one piece, unless a special
+// As in transformers' fast tokenizer (bench/interop/fnet_tokenizer.py), such spaces are one piece, unless a special
 // symbol includes them.
 TEST_CASE("fnet tokenizer: spaces at the end of a text and before special symbols") {
   const auto t = tokenizer();
@@ -102,7 +102,7 @@ TEST_CASE("fnet tokenizer: spaces at the end of a text and before special symbol
   CHECK(t->encode("[CLS] [CLS]") == Ids{4} + space + Ids{4});
 }
 
-TEST_CASE("fnet tokenizer: special symbols with the same beginning: the longest one wins") {
+TEST_CASE("fnet tokenizer: if special symbols have the same beginning, the longest one wins") {
   for (const bool longer_first : {false, true}) {
     const auto t =
         tokenizer({{"mask_token", longer_first ? "[SEP" : "[SEP]"}, {"sep_token", longer_first ? "[SEP]" : "[SEP"}},
@@ -116,7 +116,7 @@ TEST_CASE("fnet tokenizer: special symbols with the same beginning: the longest 
   }
 }
 
-TEST_CASE("fnet tokenizer: no piece of a number and a comma") {
+TEST_CASE("fnet tokenizer: encoding never uses a piece with a number and a comma") {
   const std::int64_t number = of_piece("\u25811,");
   REQUIRE(pieces_of("over 1,000")[pieces_of("over").size()] == number);
   const Ids ids = tokenizer()->encode("over 1,000");
@@ -127,7 +127,7 @@ TEST_CASE("fnet tokenizer: no piece of a number and a comma") {
   CHECK(tokenizer()->decode(number) == "1,");
 }
 
-TEST_CASE("fnet tokenizer: its settings; ids beyond its pieces; invalid tokenizers") {
+TEST_CASE("fnet tokenizer: its settings, ids beyond its pieces, invalid tokenizers") {
   CHECK(tokenizer({{"keep_accents", true}})->encode("fóx") == pieces_of("fóx"));
   CHECK(tokenizer({{"keep_accents", true}})->encode("fóx") != pieces_of("fox"));
   CHECK(tokenizer({{"do_lower_case", true}})->encode("The FÓX") == pieces_of("the fox"));
@@ -152,7 +152,7 @@ TEST_CASE("fnet tokenizer: its settings; ids beyond its pieces; invalid tokenize
   CHECK(t->decode(t->encode("the quick fox jumps over dogs")) == "the quick fox jumps over dogs");
 }
 
-TEST_CASE("fnet tokenizer: a text may be split where it says") {
+TEST_CASE("fnet tokenizer: a text may be split where the tokenizer says") {
   const auto t = tokenizer();
   std::string text;
   for (int i = 0; i < 40; ++i) text += "the quick [MASK] brown fóx,  1,000 or 7, ``dogs''\n" + std::to_string(i);
@@ -178,8 +178,8 @@ TEST_CASE("fnet tokenizer: a text may be split where it says") {
   CHECK(tokenizer({{"sep_token", "[S P]"}}, "[CLS],[S P],[MASK]")->cut("the quick") == 0);
 }
 
-// 65535 bytes or 21845 characters form one word: a space and an unknown symbol. Without this limit the time grows with
-// the square of the length.
+// Up to 65535 bytes, or 21845 of these characters, form one word, which becomes a space and an unknown symbol. Without
+// this limit, the time would grow with the square of the length.
 TEST_CASE("fnet tokenizer: a long text of unknown characters without a space") {
   const auto t = tokenizer();
   std::string text;
@@ -191,7 +191,7 @@ TEST_CASE("fnet tokenizer: a long text of unknown characters without a space") {
   CHECK(ids == want);
 }
 
-TEST_CASE("fnet tokenizer: many names of special symbols, many times") {
+TEST_CASE("fnet tokenizer: many special symbols in a text that contains them many times") {
   std::string text;
   detail::SentencePieceModel made = detail::parse_sentencepiece(model());
   const auto first = std::ssize(made.pieces);

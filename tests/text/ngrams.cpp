@@ -1,4 +1,4 @@
-// Words and their n-grams, hashed to buckets.
+// Tests of words and their n-grams, which are hashed to buckets.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,26 +28,26 @@ bool has(const Ids& all, std::int64_t id) { return std::count(all.begin(), all.e
 
 }  // namespace
 
-TEST_CASE("ngrams: a word, then its parts from left to right") {
+TEST_CASE("ngrams: a word is followed by its parts, from left to right") {
   const auto words = ngrams(1, 0), parts = ngrams(2, 3);
   CHECK(words->encode("One, two ONE!").size() == 3);
-  CHECK(words->encode("One, two ONE!")[0] == words->encode("one")[0]);  // in lower case, without punctuation
+  CHECK(words->encode("One, two ONE!")[0] == words->encode("one")[0]);  // converts to lower case and drops punctuation
   CHECK(words->encode("").empty());
   CHECK(words->encode(" ,.").empty());
   const Ids ab = parts->encode("ab");  // ab; <a <ab ab ab> b>
   CHECK(ab.size() == 6);
-  CHECK(std::set<std::int64_t>(ab.begin(), ab.end()).size() == 6);  // the word differs from its n-gram
+  CHECK(std::set<std::int64_t>(ab.begin(), ab.end()).size() == 6);  // the word's id differs from that of its n-gram
   const Ids other = parts->encode("xab");
   CHECK(ab[0] == words->encode("ab")[0]);
   CHECK_FALSE(has(other, ab[0]));
   CHECK_FALSE(has(other, ab[1]));         // <a
   CHECK(has(other, ab[3]));               // ab
   CHECK(has(other, ab[4]));               // ab>
-  CHECK(parts->encode("é").size() == 4);  // é; <é, <é>, é>: two bytes are one character
+  CHECK(parts->encode("é").size() == 4);  // é; <é, <é>, é>: its two bytes count as one character
   CHECK(has(parts->encode("caé"), parts->encode("é")[3]));
 }
 
-TEST_CASE("ngrams: of words, in order") {
+TEST_CASE("ngrams: n-grams of words, in order") {
   const auto two = ngrams(1, 0, 2), three = ngrams(1, 0, 3);
   const Ids abc = three->encode("a b c");  // a; b, ab; c, bc, abc
   REQUIRE(abc.size() == 6);
@@ -58,7 +58,7 @@ TEST_CASE("ngrams: of words, in order") {
   CHECK(std::set<std::int64_t>(abc.begin(), abc.end()).size() == 6);
 }
 
-TEST_CASE("ngrams: ids are within the size, the same after JSON, and spread over the buckets") {
+TEST_CASE("ngrams: ids are in range, unchanged by JSON, and spread over the buckets") {
   const auto small = ngrams(2, 4, 2, 103);
   CHECK(small->size() == 103);
   std::set<std::int64_t> used;
@@ -82,7 +82,7 @@ TEST_CASE("ngrams: ids are within the size, the same after JSON, and spread over
   CHECK(now == "260266 1009394 273653 27190 645975 216115 174621 1010554 557367 240612 185552 ");
 }
 
-TEST_CASE("ngrams: sizes and texts that can't be used") {
+TEST_CASE("ngrams: invalid sizes and texts") {
   CHECK(contains(error_of([] { (void)ngrams(3, 2); }), "the shortest first"));
   CHECK_THROWS_AS((void)ngrams(0, 2), Error);
   CHECK_THROWS_AS((void)ngrams(2, 33), Error);

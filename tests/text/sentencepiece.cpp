@@ -1,4 +1,4 @@
-// SentencePiece tokenizers. This file isn't built without SentencePiece.
+// Tests of SentencePiece tokenizers. This file isn't built without SentencePiece.
 #include "weft/sentencepiece.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ std::shared_ptr<const Tokenizer> learned(const std::string& kind, const std::str
   return learn_tokenizer(kind, text, options);
 }
 
-// A model with SentencePiece's own defaults.
+// A model with the default settings of SentencePiece.
 std::string small_foreign_model() {
   struct Lines : sentencepiece::SentenceIterator {
     bool done() const override { return left == 0; }
@@ -38,7 +38,7 @@ std::string small_foreign_model() {
   return model;
 }
 
-// Words with common parts: unigram doesn't learn the parts that only one word has.
+// Words with common parts, because unigram doesn't learn parts that occur in only one word.
 std::string varied_text() {
   std::string text;
   for (const char* stem : {"light", "dark", "warm", "cold", "quick", "strong", "clear", "deep"})
@@ -66,13 +66,13 @@ TEST_CASE("unigram and bpe restore every text byte by byte") {
     CHECK_THROWS_WITH((void)t->encode("ab\xFF"), "[tokenizer] invalid UTF-8 at byte 2");
     CHECK_THROWS_AS((void)t->decode(t->size()), Error);
     CHECK_THROWS_AS((void)t->decode(-1), Error);
-    CHECK((t->to_json() == learned(kind, varied_text())->to_json()));  // the same every time
+    CHECK((t->to_json() == learned(kind, varied_text())->to_json()));  // learning always gives the same result
   }
 }
 
-TEST_CASE("unigram and bpe: a text may be split where they say, also within long lines") {
+TEST_CASE("unigram and bpe: a text may be split where they say, even within long lines") {
   std::string text = small_text();
-  for (int i = 0; i < 30000; ++i) text += "fox " + std::to_string(i % 13);  // without line ends
+  for (int i = 0; i < 30000; ++i) text += "fox " + std::to_string(i % 13);  // without line breaks
   text += "\n" + std::string(150000, 'x') + "ü\n" + small_text();
   for (const char* kind : {"unigram", "bpe"}) {
     CAPTURE(kind);
@@ -99,7 +99,7 @@ TEST_CASE("unigram and bpe: a text may be split where they say, also within long
   }
 }
 
-TEST_CASE("unigram and bpe: bytes that are no UTF-8 and have no line end are split somewhere, and refused") {
+TEST_CASE("unigram and bpe: long bytes that are not UTF-8 and have no line breaks are split anywhere, and refused") {
   const auto t = learned("bpe", small_text());
   const std::string bytes(200000, '\x80');
   for (const std::string& before : {std::string(), std::string("a"), std::string("a line\n")}) {
@@ -115,7 +115,7 @@ TEST_CASE("unigram and bpe: bytes that are no UTF-8 and have no line end are spl
   CHECK_THROWS_AS((void)EncodedText::of_file(folder / "text", *t), Error);
 }
 
-TEST_CASE("unigram and bpe: JSON and back, in a checkpoint, too; damaged ones") {
+TEST_CASE("unigram and bpe: JSON, also in a checkpoint, and damaged JSON") {
   const auto t = learned("bpe", small_text());
   const auto back = tokenizer_from_json(t->to_json());
   CHECK(*back == *t);
@@ -134,7 +134,7 @@ TEST_CASE("unigram and bpe: JSON and back, in a checkpoint, too; damaged ones") 
   CHECK_THROWS_AS((void)tokenizer_from_json(R"({"unit":"bpe"})"), Error);
 }
 
-TEST_CASE("unigram and bpe that can't be learned") {
+TEST_CASE("unigram and bpe: models that can't be learned") {
   CHECK_THROWS_WITH((void)learned("bpe", ""), "[tokenizer] no text to learn bpe from");
   CHECK_THROWS_WITH((void)learned("unigram", "\n\n"), "[tokenizer] no text to learn unigram from");
   CHECK_THROWS_WITH((void)learned("bpe", small_text(), 100),
@@ -145,7 +145,7 @@ TEST_CASE("unigram and bpe that can't be learned") {
                     doctest::Contains("[tokenizer] not a SentencePiece model"));
 }
 
-TEST_CASE("a model of SentencePiece that puts a space before each line") {
+TEST_CASE("a SentencePiece model that adds a space before each line") {
   register_sentencepiece();
   const auto t = sentencepiece_tokenizer(small_foreign_model());
   CHECK(t->kind() == std::string("sentencepiece"));

@@ -1,4 +1,5 @@
-// Forged models with which SentencePiece would read outside of its memory. This file isn't built without SentencePiece.
+// Tests of forged models with which SentencePiece would read outside its memory. This file isn't built without
+// SentencePiece.
 #include "fnet_tokenizer_support.h"
 #include "forms/sentencepiece_model.h"
 #include "sentencepiece/model_check.h"
@@ -11,7 +12,7 @@ using namespace fnet_pieces;
 
 namespace {
 
-// A trie of the keys "a", "aa", …, each with a block of 256 units: its leaf, and at 'a' the next key.
+// A trie of the keys "a", "aa", …. Each key has a block of 256 units, which holds its leaf and, at 'a', the next key.
 struct Trie {
   explicit Trie(std::uint32_t keys) : units(256 * (keys + 1), 0x80000000) {
     for (std::uint32_t key = 0; key <= keys; ++key) {
@@ -36,7 +37,7 @@ std::string refusal(const std::string& charsmap) {
   return error_of([&] { detail::check_charsmap(charsmap); });
 }
 
-// A field of a protocol buffer, with up to 16,383 bytes.
+// A field of a protocol buffer, with at most 16,383 bytes.
 std::string field(int number, const std::string& bytes) {
   std::string out = {static_cast<char>(number << 3 | 2), static_cast<char>((bytes.size() & 0x7f) | 0x80),
                      static_cast<char>(bytes.size() >> 7)};
@@ -45,17 +46,17 @@ std::string field(int number, const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("forged models of SentencePiece: a trie of characters whose paths stay inside is accepted") {
+TEST_CASE("forged models of SentencePiece: a trie of characters whose paths stay inside it is accepted") {
   CHECK(refusal("") == "");
   CHECK(refusal(detail::parse_sentencepiece(model()).characters) == "");
   CHECK(refusal(Trie(1).bytes()) == "");
   CHECK(refusal(Trie(32).bytes()) == "");
-  Trie loop(1);  // "b" any number of times, without a key
+  Trie loop(1);  // follows "b" any number of times, without a key
   loop.units[256 + 'b'] = 'b' << 10 | 'b';
   CHECK(refusal(loop.bytes()) == "");
 }
 
-TEST_CASE("forged models of SentencePiece: a trie of characters that leads out of it or its strings is refused") {
+TEST_CASE("forged models of SentencePiece: a trie with paths that leave the trie or its strings is refused") {
   const auto says = [](const std::string& charsmap, const std::string& what) {
     CAPTURE(what);
     CHECK(refusal(charsmap).find("precompiled_charsmap") != std::string::npos);
@@ -82,15 +83,15 @@ TEST_CASE("forged models of SentencePiece: a trie of characters that leads out o
   trie.units['a'] = ('a' ^ 512) << 10 | 'a';
   says(trie.bytes(), "expected only paths to units below 512, got a path to unit 512");
   says(Trie(33).bytes(), "expected at most 32 keys that are prefixes of one text, got more");
-  Trie loop(1);  // "b" any number of times
+  Trie loop(1);  // follows "b" any number of times
   loop.units[256 + 'b'] = 'b' << 10 | 0x100 | 'b';
   says(loop.bytes(), "expected at most 32 keys that are prefixes of one text, got more");
-  Trie back(1);  // to the root, as a child for the byte 0
+  Trie back(1);  // leads back to the root, as a child for the byte 0
   back.units[0] |= 0x100;
   says(back.bytes(), "got byte " + std::to_string(0x100));
 }
 
-TEST_CASE("forged models of SentencePiece: through every function that reads them") {
+TEST_CASE("forged models of SentencePiece: every function that reads models refuses them") {
   register_sentencepiece();
   detail::SentencePieceModel made = detail::parse_sentencepiece(model());
   Trie trie(1);
@@ -109,7 +110,7 @@ TEST_CASE("forged models of SentencePiece: through every function that reads the
   made.characters = Trie(32).bytes();
   const auto good = sentencepiece_tokenizer(detail::sentencepiece_bytes(made));
   CHECK(good->encode(std::string(40, 'a')) == good->encode("xaaaaaaaa"));
-  // A key whose upper bits other readers drop, which makes it field 3 there.
+  // The key has upper bits that other readers drop, so that they read field 3.
   CHECK_THROWS_WITH((void)sentencepiece_tokenizer(model() + std::string("\x9a\x80\x80\x80\x10\0", 6)),
                     doctest::Contains("not a SentencePiece model"));
 }

@@ -30,14 +30,14 @@ std::shared_ptr<const Tokenizer> learned(const std::string& kind, const std::str
   return learn_tokenizer(kind, text, options);
 }
 
-// The symbols into which a text is split.
+// Returns the symbols into which the tokenizer splits a text.
 Strings symbols(const Tokenizer& tokenizer, const std::string& text) {
   Strings all;
   for (const std::int64_t id : tokenizer.encode(text)) all.push_back(tokenizer.decode(id));
   return all;
 }
 
-// A host's own tokenizer: the two halves of each byte.
+// A host's own tokenizer, whose symbols are the two halves of each byte.
 class Halves : public Tokenizer {
  public:
   const char* kind() const noexcept override { return "halves"; }
@@ -62,7 +62,7 @@ TokenizerKind halves_kind(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("tokenizer by characters: code points in order, an unknown symbol, text and ids") {
+TEST_CASE("tokenizer by characters: code points in order, an unknown symbol, from text to ids and back") {
   const std::string text = "bé a\n€b𝄞";
   const auto t = characters(text);
   CHECK(t->kind() == std::string("characters"));
@@ -87,7 +87,7 @@ TEST_CASE("tokenizer by characters: the first and last symbols of one, two, thre
   CHECK(t->decode(t->encode(text)) == text);
 }
 
-TEST_CASE("tokenizer by characters of an earlier weft: other characters are an Error") {
+TEST_CASE("tokenizer by characters from an earlier version of weft: other characters are an Error") {
   const std::string json = R"({"unit":"characters","characters":"\nabé€𝄞 ","mask":false})";
   const auto t = tokenizer_from_json(json);
   CHECK(t->size() == 7);
@@ -98,10 +98,10 @@ TEST_CASE("tokenizer by characters of an earlier weft: other characters are an E
   CHECK_THROWS_WITH((void)t->encode("c", {"\"book\"", 7}),
                     "\"book\": the character U+0063 at byte 7 is not one of the 7 that the model knows");
   CHECK_THROWS_AS((void)t->encode("\U0010FFFF"), Error);
-  CHECK(t->to_json() == R"({"unit":"characters","characters":"\n abé€𝄞","mask":false})");  // in its original format
+  CHECK(t->to_json() == R"({"unit":"characters","characters":"\n abé€𝄞","mask":false})");  // keeps the original format
 }
 
-TEST_CASE("tokenizer by characters: special symbols by task; the most frequent") {
+TEST_CASE("tokenizer by characters: special symbols for each task, and the most frequent characters") {
   const auto masked = characters("abc", Task::masked_lm);
   CHECK(masked->size() == 5);
   CHECK(masked->special().unknown == 3);
@@ -126,7 +126,7 @@ TEST_CASE("tokenizer by characters: special symbols by task; the most frequent")
   CHECK(few->encode("xyzw") == Ids{2, 0, 1, 2});
 }
 
-TEST_CASE("tokenizer by bytes: any, in their order") {
+TEST_CASE("tokenizer by bytes: every byte, in order") {
   const auto t = learned("bytes", "", Task::causal_lm);
   CHECK(t->size() == 256);
   CHECK(t->encode("a\xFF") == Ids{97, 255});
@@ -145,10 +145,10 @@ TEST_CASE("tokenizer by bytes: any, in their order") {
   CHECK(learned("bytes", "", Task::masked_lm)->special().mask == 256);
 }
 
-TEST_CASE("invalid UTF-8 names the byte") {
+TEST_CASE("an error for invalid UTF-8 names the byte") {
   CHECK(message("abc").empty());
   CHECK(message("ab\xFF") == "[tokenizer] invalid UTF-8 at byte 2");
-  // Overlong, surrogate, beyond U+10FFFF, a continuation byte without a lead byte.
+  // An overlong encoding, a surrogate, a number above U+10FFFF, and a continuation byte without a lead byte.
   for (const char* bad : {"é\xC0\x80", "é\xED\xA0\x80", "é\xF4\x90\x80\x80", "é\x80", "é\xF0\x80\x80\x80", "é\xFFxx"})
     CHECK(message(bad) == "[tokenizer] invalid UTF-8 at byte 2");
   for (const char* cut : {"é\xE2\x82", "é\xF0\x9F\x98", "é\xF0", "é\xC3"})
@@ -167,7 +167,7 @@ TEST_CASE("invalid UTF-8 names the byte") {
   }
 }
 
-TEST_CASE("tokenizer by words: frequency, then alphabet; limits; case") {
+TEST_CASE("tokenizer by words: frequency, then alphabet, limits, case") {
   const auto t = words({"The cat, the CAT!", "a dog; the 2nd naïve dog"});
   const std::int64_t unknown = *t->special().unknown;
   CHECK(t->size() == 3 + 6);
@@ -190,7 +190,7 @@ TEST_CASE("tokenizer by words: frequency, then alphabet; limits; case") {
   CHECK(masked->special().mask == 5);
 }
 
-TEST_CASE("tokenizers that keep words as they are: with marks and brackets, or between white space") {
+TEST_CASE("tokenizers that keep words unchanged: with marks and brackets, or separated by white space") {
   const std::string text = " It's (not) [MAX 2 9]:\tZoë – “so”!\r\n";
   const auto marks = learned("wordpunct", text);
   CHECK(symbols(*marks, text) ==
@@ -200,11 +200,11 @@ TEST_CASE("tokenizers that keep words as they are: with marks and brackets, or b
   const auto spaces = learned("whitespace", text);
   CHECK(symbols(*spaces, text) == Strings{"It's", "(not)", "[MAX", "2", "9]:", "Zoë", "–", "“so”!"});
   CHECK(symbols(*spaces, "not (not)") == Strings{"[unk]", "(not)"});
-  // A text that contains the name of a special symbol.
+  // The text contains the name of a special symbol.
   CHECK(symbols(*learned("whitespace", "[pad] a [mask]"), "[mask] a [pad]") == Strings{"[mask]", "a", "[pad]"});
 }
 
-TEST_CASE("a million different words are too many to count: the rarest are forgotten") {
+TEST_CASE("a million different words: the rarest words are forgotten") {
   std::string text;
   for (int i = 0; i < 1000010; ++i) {
     text += std::to_string(i) + " ";
@@ -215,7 +215,7 @@ TEST_CASE("a million different words are too many to count: the rarest are forgo
   CHECK(t->decode(3) == "often");
 }
 
-TEST_CASE("a text may be split where a tokenizer says: the ids are the same") {
+TEST_CASE("a text may be split where a tokenizer says, with the same ids") {
   const std::string text = small_text() + "naïve (2nd) – [x]\n";
   for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
     CAPTURE(kind);
@@ -237,7 +237,7 @@ TEST_CASE("a text may be split where a tokenizer says: the ids are the same") {
   CHECK(Halves().cut("abc\n") == 0);
 }
 
-TEST_CASE("tokenizer: JSON and back") {
+TEST_CASE("tokenizer: conversion to JSON and back") {
   std::vector<std::shared_ptr<const Tokenizer>> all = {characters(std::string("a\0\"\\é\n", 7))};
   const std::vector<std::optional<Task>> tasks = {{}, Task::causal_lm, Task::masked_lm, Task::classifier};
   for (const char* kind : {"characters", "bytes", "words", "wordpunct", "whitespace"})

@@ -1,4 +1,4 @@
-// Adafactor against its formulas on plain numbers.
+// Tests Adafactor against its formulas on plain numbers.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ double rms(const Numbers& x) {
 }
 
 struct Plain {
-  std::size_t rows, columns;  // columns 0: a vector
+  std::size_t rows, columns;  // columns is 0 for a vector
   Numbers p, r, c, v;
 
   Plain(const Shape& shape, const Tensor& values)
@@ -69,7 +69,7 @@ Tensor numbers(const Shape& shape, std::uint64_t seed, double scale) {
 
 }  // namespace
 
-TEST_CASE("adafactor: parameters of every shape against plain loops") {
+TEST_CASE("adafactor: parameters of every shape equal plain loops") {
   for (const Shape& shape : {Shape{3, 5}, Shape{5, 3}, Shape{2, 2}, Shape{1, 7}, Shape{7, 1}, Shape{6}, Shape{2, 3, 4}})
     for (const double scale : {0.0, 1.0})
       for (const Numbers& own : {Numbers{0.8, 1, 1e-3}, Numbers{0.5, 0.3, 0.2}}) {

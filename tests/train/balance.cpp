@@ -1,4 +1,4 @@
-// Classes of different frequency: weights and rows by hand and from scikit-learn, and the losses of data.
+// Tests of unbalanced classes: weights and repeated rows computed by hand and by scikit-learn, and the losses of data.
 #include "weft/balance.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// 12 rows of which one is "rare", with 1 to 4 words.
+// 12 rows with 1 to 4 words. One of the rows is "rare".
 LabelledTexts unbalanced() {
   LabelledTexts rows;
   rows.names = {"often", "rare"};
@@ -35,7 +35,7 @@ ClassifierData data_of(const LabelledTexts& rows, Padding padding, const Learnin
   return {rows, rows, words(rows.texts), 8, 4, padding, 0, learning};
 }
 
-// How often each class occurs in the batches of an epoch.
+// Counts how often each class occurs in the batches of an epoch.
 std::map<std::int64_t, int> classes_in(const Data& data, std::int64_t batches) {
   std::map<std::int64_t, int> count;
   for (std::int64_t k = 0; k < batches; ++k)
@@ -45,7 +45,7 @@ std::map<std::int64_t, int> classes_in(const Data& data, std::int64_t batches) {
 
 }  // namespace
 
-TEST_CASE("balance: weights as scikit-learn's, and rows that repeat") {
+TEST_CASE("balance: weights equal those of scikit-learn, and rows repeat") {
   // sklearn.utils.class_weight.compute_class_weight("balanced", classes=[0, 1, 3], y=[0, 0, 0, 0, 0, 1, 1, 3])
   const std::vector<double> weights = balanced_weights({0, 3, 0, 0, 1, 0, 1, 0, -100}, 4);
   CHECK(weights[0] == doctest::Approx(0.53333333).epsilon(1e-7));
@@ -59,7 +59,7 @@ TEST_CASE("balance: weights as scikit-learn's, and rows that repeat") {
   for (const std::string& name : balances()) CHECK(balance_name(balance_from_name(name)) == name);
 }
 
-TEST_CASE("balance: an epoch has as many rows of each class, with any padding") {
+TEST_CASE("balance: an epoch has the same number of rows of each class, with any padding") {
   const LabelledTexts rows = unbalanced();
   for (const Padding padding : {Padding::full, Padding::exact}) {
     CHECK(classes_in(data_of(rows, padding, {}), 3) == std::map<std::int64_t, int>{{0, 11}, {1, 1}});
@@ -71,7 +71,7 @@ TEST_CASE("balance: an epoch has as many rows of each class, with any padding") 
   CHECK(data_of(rows, Padding::full, {Balance::rows}).validation_batches() == 3);
 }
 
-TEST_CASE("balance: rows of numbers, by rows and by weights") {
+TEST_CASE("balance: rows of numbers, balanced by rows and by weights") {
   LabelledTexts rows;
   rows.channels = 1;
   rows.names = {"often", "rare"};
@@ -92,7 +92,7 @@ TEST_CASE("balance: rows of numbers, by rows and by weights") {
   CHECK(data_for(Balance::weights)->loss(output, batch).item() == doctest::Approx(6 * std::log(2.0)).epsilon(1e-12));
 }
 
-TEST_CASE("balance: a weighted loss of a batch is that of its parts, and the mean weight is 1") {
+TEST_CASE("balance: the weighted loss of a batch equals that of its parts, and the mean weight is 1") {
   const LabelledTexts rows = unbalanced();
   const auto data = data_of(rows, Padding::exact, {Balance::weights});
   const Tensor output = Tensor::from<double>({2, 0, -1, 1, 0.5, 0.25}, {3, 2});
@@ -112,7 +112,7 @@ TEST_CASE("balance: a weighted loss of a batch is that of its parts, and the mea
   CHECK(second == doctest::Approx(plain.loss(slice(output, 0, 1, 2), batch_of({1})).item() * 6).epsilon(1e-12));
 }
 
-TEST_CASE("balance: tags are weighted by the tags of all words") {
+TEST_CASE("balance: tag weights follow from the tags of all words") {
   LabelledTexts rows;
   rows.texts = {"a b c", "d"};
   rows.names = {"O O X", "O"};
@@ -131,7 +131,7 @@ TEST_CASE("balance: tags are weighted by the tags of all words") {
       doctest::Contains("the task tagging does not support balancing by rows"), Error);
 }
 
-TEST_CASE("balance: chosen rows of a set") {
+TEST_CASE("balance: a selection of rows of a set") {
   const RowSet set{3, [](std::int64_t k) { return Row{{}, {}, Tensor::full({}, k, DType::i64)}; }};
   const RowSet chosen = chosen_rows(set, {2, 0, 2, 2});
   REQUIRE(chosen.size == 4);

@@ -1,4 +1,4 @@
-// Batches that a trainer prepares on a separate thread, and the content of a language model's batches.
+// Tests of batches that a trainer prepares on a separate thread, and of the contents of a language model's batches.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace weft::test {
 
-TEST_CASE("concurrent: batches are prepared ahead, in the same order; errors are rethrown; the thread ends" *
+TEST_CASE("concurrent: batches are prepared in advance in the same order, errors are rethrown, and the thread ends" *
           doctest::test_suite("threads")) {
   class Watched : public TextData {
    public:
@@ -46,10 +46,10 @@ TEST_CASE("concurrent: batches are prepared ahead, in the same order; errors are
     for (int step = 0; step < 4; ++step) CHECK(trainer.step() == plain.step());
   }
   CHECK(data.threads.size() == 1);
-  // on this thread in a serial build
+  // a serial build prepares batches on this thread
   CHECK(data.threads.count(std::this_thread::get_id()) == (context.threads() == 1));
   for (std::size_t i = 0; i < data.numbers.size(); ++i) CHECK(data.numbers[i] == static_cast<std::int64_t>(i));
-  CHECK(data.numbers.size() == 8);  // none beyond the run's last step
+  CHECK(data.numbers.size() == 8);  // none after the run's last step
 
   data.fails = 5;
   Trainer trainer(*small.model, data, options);
@@ -59,12 +59,12 @@ TEST_CASE("concurrent: batches are prepared ahead, in the same order; errors are
   CHECK(trainer.steps_done() == 2);
   data.fails = -1;
   CHECK_NOTHROW(trainer.step());
-  data.fails = 7;  // prepared, but never requested
+  data.fails = 7;  // this batch is prepared, but never requested
 }
 
-TEST_CASE("concurrent: several loaders work at once, keep a bounded number of steps, and change no bit" *
+TEST_CASE("concurrent: several loaders work in parallel, keep a limited number of steps, and don't change a bit" *
           doctest::test_suite("threads")) {
-  // Batches take a while to make: with three loaders, three are made at once.
+  // Batches take some time to make. With three loaders, three are made concurrently.
   class Slow : public TextData {
    public:
     using TextData::TextData;
@@ -98,7 +98,7 @@ TEST_CASE("concurrent: several loaders work at once, keep a bounded number of st
       CHECK(data.highest == last);
       RunOptions run;
       CHECK(trainer.run(run).data_wait < 1);
-      CHECK(std::isfinite(trainer.step()));  // beyond the run's last
+      CHECK(std::isfinite(trainer.step()));  // steps after the run's last one
     }
     CHECK(data.at_once <= std::max<std::int64_t>(loaders, 1));
     CHECK((data.at_once > 1) == (loaders > 1));
@@ -106,7 +106,7 @@ TEST_CASE("concurrent: several loaders work at once, keep a bounded number of st
   }
 }
 
-TEST_CASE("the share of a run that waited for batches") {
+TEST_CASE("the share of time that a run waited for batches") {
   class Slow : public TextData {
    public:
     using TextData::TextData;
@@ -144,7 +144,7 @@ TEST_CASE("perplexity and bits per byte") {
   evaluation.bytes = 15;
   CHECK(*evaluation.bits_per_byte() == doctest::Approx(3 * 10 / 15.0));
 
-  // The bytes of each predicted symbol; an unknown symbol has none.
+  // The number of bytes of each predicted symbol. An unknown symbol has none.
   const auto tokenizer = characters("aé€ \n");
   const std::string text = "aaaaaaaaaaaaaaaaaa€é xa\n";
   const TextData causal(text, tokenizer, Task::causal_lm, 2, 1, TextSplit{0, 100});
@@ -154,7 +154,7 @@ TEST_CASE("perplexity and bits per byte") {
   const auto model = small_model("gmlp", Task::causal_lm, tokenizer->size(), 0, {});
   CHECK(evaluate(*model, causal).bytes == bytes);
   const TextData by_words("one two  three four", words({"one two three"}), Task::causal_lm, 1, 1, TextSplit{0, 100});
-  CHECK(by_words.validation(0).bytes == 4);  // with the space before it
+  CHECK(by_words.validation(0).bytes == 4);  // including the space before it
   CHECK(by_words.validation(1).bytes == 6);
   CHECK(by_words.validation(2).bytes == 0);
   const SmallTask masked = small_task("fnet", Task::masked_lm), classifier = small_task("fnet", Task::classifier);
@@ -167,7 +167,7 @@ TEST_CASE("perplexity and bits per byte") {
   CHECK(evaluate(*classifier.model, *classifier.data).bytes == 0);
 }
 
-TEST_CASE("masked language models: a symbol is never replaced by a special one") {
+TEST_CASE("masked language models: a symbol is never replaced by a special symbol") {
   for (const char* kind : {"characters", "words", "bytes"}) {
     CAPTURE(kind);
     TokenizerOptions options;

@@ -1,4 +1,4 @@
-// Which checkpoint is a run's best, and its test at the end.
+// Tests which checkpoint is a run's best one, and the test at the end of a run.
 #include <doctest/doctest.h>
 
 #include <iterator>
@@ -44,11 +44,11 @@ TEST_CASE(
     CHECK(trainer.best_by() == (best_by == "right" ? "right" : "loss"));
     CHECK(load_checkpoint(folder / "run").info.step == trainer.best()->step);
     CHECK(trainer.steps_done() == 12);
-    CHECK_FALSE(result.out_of_patience);  // the third one is the last step
+    CHECK_FALSE(result.out_of_patience);  // the third evaluation comes after the last step
   }
 }
 
-TEST_CASE("best by a metric: patience ends the run without a higher one") {
+TEST_CASE("best by a metric: patience ends the run if no metric is higher") {
   const TemporaryFolder folder;
   const ScriptedData data({Script(3, 0.5), Script(2, 0.4), Script(1, 0.3)});
   const auto model = small_gmlp();
@@ -59,7 +59,7 @@ TEST_CASE("best by a metric: patience ends the run without a higher one") {
   CHECK(trainer.steps_done() == 6);
 }
 
-TEST_CASE("best by a metric: the state keeps the metric and its best value") {
+TEST_CASE("best by a metric: the state records the metric and its best value") {
   const TemporaryFolder folder;
   {
     const ScriptedData data({Script(3, 0.5), Script(2, 0.25)});
@@ -107,7 +107,7 @@ TEST_CASE("best by a metric that isn't measured is an error before the first ste
   CHECK(of_rows.best()->metric == 1);
 }
 
-TEST_CASE("a run's test measures the best checkpoint once the run has ended, as evaluating it does") {
+TEST_CASE("a run's test measures the best checkpoint at the end of the run, with the same result as evaluating it") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::classifier);
   LabelledTexts rows = small_rows();

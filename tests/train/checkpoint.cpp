@@ -35,7 +35,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// Writes a checkpoint's file again with other metadata or tensors.
+// Writes a checkpoint's file again with changed metadata or tensors.
 void rewrite(const TemporaryFolder& folder, const std::function<void(Json&, Tensors&)>& change) {
   const SafetensorsFile file(folder / "run/model.safetensors");
   Json metadata = Json::parse(file.metadata().at("weft"));
@@ -48,7 +48,7 @@ void rewrite(const TemporaryFolder& folder, const std::function<void(Json&, Tens
 
 }  // namespace
 
-TEST_CASE("checkpoint: saved and loaded, the model gives the same bits") {
+TEST_CASE("checkpoint: a saved and loaded model gives the same bits") {
   for (const std::string& arch : own_architectures)
     for (Task task : {usual_task(arch), Task::classifier}) {
       CAPTURE(arch);
@@ -73,7 +73,7 @@ TEST_CASE("checkpoint: saved and loaded, the model gives the same bits") {
     }
 }
 
-TEST_CASE("checkpoint: damaged files and files of others") {
+TEST_CASE("checkpoint: damaged files and files of other programs") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
@@ -89,7 +89,7 @@ TEST_CASE("checkpoint: damaged files and files of others") {
   folder.write("run/config.json", replaced(config, "\"gmlp\"", "\"tnn\""));
   CHECK(contains(load_error(folder / "run"), "belongs to another model"));
   folder.write("run/config.json", replaced(config, "\"step\": 0", "\"step\": 7"));
-  CHECK(load_error(folder / "run").empty());  // like a stop between writing the two files
+  CHECK(load_error(folder / "run").empty());  // as if the process had stopped between writing the two files
   std::filesystem::remove(folder / "run/config.json");
   CHECK(load_error(folder / "run").empty());
 }
@@ -137,7 +137,7 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   CHECK(contains(load_error(folder / "forged"), "is not a checkpoint of weft"));
 }
 
-TEST_CASE("checkpoint: a classifier's labels, and the length of its rows") {
+TEST_CASE("checkpoint: a classifier's labels and the length of its rows") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::classifier);
   CheckpointInfo info;
@@ -148,7 +148,7 @@ TEST_CASE("checkpoint: a classifier's labels, and the length of its rows") {
   const Checkpoint saved = load_checkpoint(folder / "run");
   CHECK(saved.info.labels == info.labels);
   CHECK(saved.info.pad_to == 12);
-  // An earlier weft wrote numbers, and rows padded to the length.
+  // An earlier version wrote label numbers, and rows padded to the length.
   rewrite(folder, [](Json& j, Tensors&) {
     j.erase("labels");
     j.erase("pad_to");
@@ -165,7 +165,7 @@ TEST_CASE("checkpoint: a classifier's labels, and the length of its rows") {
   CHECK(contains(error([](Json& j, Tensors&) { j["labels"] = {1, 2, 3}; }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["pad_to"] = -1; }), "expected pad_to of at least 0"));
   CHECK(contains(error([](Json& j, Tensors&) { j["pad_to"] = "x"; }), "\"pad_to\" has the wrong type"));
-  // Another model's names in config.json.
+  // config.json has another model's label names.
   std::string config = folder.read("run/config.json");
   folder.write("run/config.json", replaced(config, "Sport", "Sports"));
   CHECK(contains(load_error(folder / "run"), "belongs to another model"));
@@ -175,11 +175,11 @@ TEST_CASE("checkpoint: a classifier's labels, and the length of its rows") {
   CHECK_FALSE(std::filesystem::exists(folder / "none/model.safetensors"));
 }
 
-TEST_CASE("checkpoint: forged sizes take no memory") {
+TEST_CASE("checkpoint: forged sizes don't allocate memory") {
   const TemporaryFolder folder;
   const auto error = [&](const Json& config) {
     rewrite(folder, [&](Json& j, Tensors&) { j["config"].update(config); });
-    Context context;  // its memory is counted from 0
+    Context context;  // its memory use starts at 0
     const ContextScope scope(context);
     const std::string message = load_error(folder / "forged");
     CHECK(context.memory().use().peak < 1e6);
@@ -204,7 +204,7 @@ TEST_CASE("checkpoint: forged sizes take no memory") {
   CHECK(same_bits((*loaded.model)(tokens), (*model)(tokens)));
 }
 
-TEST_CASE("checkpoint: another model's config.json is not left beside new parameters; a folder that can't be written") {
+TEST_CASE("checkpoint: another model's config.json does not stay next to new parameters, and an unwritable folder") {
   const TemporaryFolder folder;
   const SmallTask lm = small_task("gmlp", Task::causal_lm), masked = small_task("fnet", Task::masked_lm);
   save_checkpoint(folder / "run", *lm.model, *lm.data->tokenizer());
@@ -216,19 +216,19 @@ TEST_CASE("checkpoint: another model's config.json is not left beside new parame
   CHECK(folder.read("file") == "x");
 }
 
-TEST_CASE("checkpoint: another model's config.json is gone before anything is written") {
+TEST_CASE("checkpoint: another model's config.json is removed before anything is written") {
   const TemporaryFolder folder;
   const SmallTask lm = small_task("gmlp", Task::causal_lm);
   std::filesystem::create_directory(folder / "run");
   std::filesystem::create_symlink("/proc/self/limits", folder / "run/config.json");  // writing to it fails
   try {
     save_checkpoint(folder / "run", *lm.model, *lm.data->tokenizer());
-  } catch (const Error&) {  // like a stop between writing the two files
+  } catch (const Error&) {  // as if the process had stopped between writing the two files
   }
   CHECK(load_error(folder / "run").empty());
 }
 
-TEST_CASE("generate: as many symbols as requested, the same with the same seed, beyond the model's length") {
+TEST_CASE("generate: the requested number of symbols, the same for the same seed, beyond the model's length") {
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   const auto text = [&](const std::string& prompt, std::uint64_t seed, std::int64_t tokens) {
     GenerateOptions options;
@@ -254,7 +254,7 @@ TEST_CASE("generate: as many symbols as requested, the same with the same seed, 
   CHECK(calls == 3);
 }
 
-TEST_CASE("sample: among the most likely symbols whose probabilities add up to top_p") {
+TEST_CASE("sample: from the most likely symbols whose probabilities sum to top_p") {
   const Tensor x = Tensor::from<float>({0, std::log(2.0f), -100, std::log(5.0f)}, {4});  // 1/8, 2/8, 0, 5/8
   CHECK(sample(x, 1, 0, 0.999, 0.6) == 3);
   CHECK(sample(x, 1, 0, 0.999, 0.7) == 1);
@@ -267,7 +267,7 @@ TEST_CASE("sample: among the most likely symbols whose probabilities add up to t
   CHECK(sample(x, 0.5, 0, 0.999, 0.8) == 3);
 }
 
-TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
+TEST_CASE("generate: special symbols are never chosen, and texts that end it") {
   const auto tokenizer = characters("ab");  // and [unk]
   const auto model = make_model({"gmlp", Task::causal_lm, 3, 0, R"({"d_model":8,"seq_len":16})"}, {Random(3)});
   GenerateOptions options;
@@ -295,7 +295,7 @@ TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
     CHECK(count == static_cast<std::int64_t>(found + stop.size()));
     CHECK(text({"xyz", stop}) == all.substr(0, found));
   }
-  CHECK(text({"abx", "x"}, &count) == all);  // never occurs; text that waited for it is returned
+  CHECK(text({"abx", "x"}, &count) == all);  // the text to stop at never occurs, so text that waited for it is returned
   CHECK(count == 200);
   const std::string end = all.substr(195) + "x";
   CHECK(text({end}) == all);
@@ -310,7 +310,7 @@ TEST_CASE("generate: special symbols are never chosen; texts to stop at") {
                     "[generate] the tokenizer has 4 symbols, but the model 3: the two do not belong together");
 }
 
-TEST_CASE("generate: words come with the text between them") {
+TEST_CASE("generate: words include the text between them") {
   const auto tokenizer = words({"one two"});
   const auto model =
       make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":16})"}, {Random(3)});
@@ -326,7 +326,7 @@ TEST_CASE("generate: words come with the text between them") {
   CHECK(tokenizer->decode(tokenizer->encode(all)) == all.substr(1));
 }
 
-TEST_CASE("generate: an empty prompt means a line end, whatever its id, or else the first symbol") {
+TEST_CASE("generate: an empty prompt is replaced by a line break, whatever its id, or by the first symbol") {
   const auto text = [](const std::shared_ptr<const Tokenizer>& tokenizer, const std::string& prompt) {
     const auto model = make_model({"gmlp", Task::causal_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":16})"},
                                   {Random(3), DType::f32});

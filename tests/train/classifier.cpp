@@ -1,4 +1,5 @@
-// The results of a trained classifier: for single texts, among others, on threads, and as evaluation measures them.
+// Tests of the results of a trained classifier: for single texts, for several texts, on threads, and as evaluation
+// measures them.
 #include "weft/classifier.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,7 @@
 namespace weft::test {
 namespace {
 
-// Texts of 1 to 12 words, some of them unknown; the longest exceed the model's rows.
+// Texts of 1 to 12 words, some of them unknown. The longest texts exceed the model's row length.
 std::vector<std::string> some_texts(int count = sweep(40, 12)) {
   const char* words[] = {"red", "green", "blue", "one", "two", "and", "north", "Unheard-of"};
   std::vector<std::string> texts;
@@ -38,7 +39,7 @@ struct Trained {
   std::unique_ptr<Data> data;  // its validation rows are some_texts
 };
 
-// Uses parameters that no other test is likely to have.
+// Makes a model whose parameters differ from those of all other tests.
 Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16) {
   Trained t;
   LabelledTexts rows = small_rows();
@@ -62,11 +63,11 @@ Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16
 
 }  // namespace
 
-TEST_CASE("classifier: a text has the same bits by itself, with others in any order, and at any number of threads") {
+TEST_CASE("classifier: a text gives the same bits alone, with others in any order, and for any number of threads") {
   for (const std::string& arch : own_architectures)
     for (const Padding padding : {Padding::exact, Padding::full})
       for (const std::int64_t d_model :
-           // products of few rows sum in another order, which for some depends on their length
+           // products of few rows have a different order of summation, which may depend on their length
            {16, sweep(200, 100)}) {
         CAPTURE(arch);
         CAPTURE(d_model);
@@ -93,7 +94,7 @@ TEST_CASE("classifier: a text has the same bits by itself, with others in any or
 
 namespace {
 
-// Keeps the results of a model in evaluation: tokens and logits of each row.
+// Keeps what a model computes during evaluation: the tokens and logits of each row.
 struct Kept : Meter {
   explicit Kept(std::map<std::vector<std::int64_t>, std::vector<double>>& all) : rows(all) {}
   void add(const Tensor& output, const Batch& batch) override {
@@ -124,7 +125,7 @@ std::vector<double> softmax_of(std::vector<double> p) {
 
 }  // namespace
 
-TEST_CASE("classifier: evaluation measures its own results, bit for bit") {
+TEST_CASE("classifier: evaluation measures the classifier's own results, bit by bit") {
   for (const std::string& arch : own_architectures)
     for (const Padding padding : {Padding::exact, Padding::full}) {
       CAPTURE(arch);
@@ -166,12 +167,12 @@ TEST_CASE("classifier: padding changes the results, so rows are padded as in tra
     CHECK(exact.probabilities("red green") != full.probabilities("red green"));
     const std::string ten = "red one two and north red one two and and";
     CHECK(exact.probabilities(ten) == full.probabilities(ten));
-    CHECK(exact.probabilities(ten) == exact.probabilities(ten + " blue"));  // truncated to nine words
+    CHECK(exact.probabilities(ten) == exact.probabilities(ten + " blue"));  // the text is truncated to nine words
     CHECK(exact.probabilities("red one two and north red one two and") == exact.probabilities(ten));
   }
 }
 
-TEST_CASE("classifier: threads may share one") {
+TEST_CASE("classifier: threads may share a classifier") {
   const Classifier classifier(std::move(made("tnn", Padding::exact).checkpoint));
   const std::vector<std::string> texts = some_texts(12);
   const auto want = classifier.probabilities(texts);
@@ -228,7 +229,7 @@ TEST_CASE("classifier: invalid classifiers and texts") {
                     "[classifier] the model's logits are not finite");
 }
 
-TEST_CASE("classifier: a trained checkpoint returns its labels by their names, whatever their order in the file") {
+TEST_CASE("classifier: a trained checkpoint returns its labels by name, for any order in the file") {
   const TemporaryFolder folder;
   for (const Padding padding : {Padding::exact, Padding::full}) {
     LabelledTexts rows = small_rows();

@@ -1,4 +1,4 @@
-// The confusion matrix and its scores: by hand and against plain sums over the rows.
+// Tests the confusion matrix and its scores against results by hand and against plain sums over the rows.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-TEST_CASE("confusion: counts, accuracy and scores by hand") {
+TEST_CASE("confusion: counts, accuracy and scores equal results by hand") {
   Confusion c(3);
   CHECK(c.labels() == 3);
   CHECK(c.rows() == 0);
@@ -46,20 +46,20 @@ TEST_CASE("confusion: counts, accuracy and scores by hand") {
   CHECK(mean.predicted == 15);
 }
 
-TEST_CASE("confusion: the macro average leaves out labels without rows, unless they are predicted") {
+TEST_CASE("confusion: the macro average omits labels without rows, unless they are predicted") {
   Confusion c(4);
   c.add(0, 0);
   c.add(1, 1);
   CHECK(c.macro_average().f1 == 1);
   c.add(0, 2);
-  const double f1 = 2.0 / 3;  // of label 0
+  const double f1 = 2.0 / 3;  // for label 0
   CHECK(c.macro_average().f1 == doctest::Approx((f1 + 1 + 0) / 3));
   CHECK(c.scores(3).actual == 0);
   CHECK(c.scores(3).f1 == 0);
   CHECK(Confusion(2).macro_average().recall == 0);
 }
 
-TEST_CASE("confusion: the highest logit counts, the first of equals; the same counts as one by one") {
+TEST_CASE("confusion: the highest logit counts, the first of equal ones, with the same counts as row by row") {
   CHECK(predicted_labels(Tensor::from<double>({0, 2, 2, -1, -3, -2, 5, 0, 5}, {3, 3})) ==
         std::vector<std::int64_t>{1, 0, 0});
   CHECK(predicted_labels(Tensor::from<float>({1, 3, 2, 0}, {4, 1})) == std::vector<std::int64_t>{0, 0, 0, 0});

@@ -1,4 +1,4 @@
-// Sentences in CoNLL's columns.
+// Tests of sentences in CoNLL's columns.
 #include <doctest/doctest.h>
 
 #include "contains.h"
@@ -35,7 +35,7 @@ const char* const treebank =
 
 }  // namespace
 
-TEST_CASE("CoNLL: a sentence is a row, with a tag for each word") {
+TEST_CASE("CoNLL: a sentence is a row with a tag for each word") {
   for (const bool windows : {false, true}) {
     std::string content = sentences;
     if (windows)
@@ -53,7 +53,7 @@ TEST_CASE("CoNLL: a sentence is a row, with a tag for each word") {
   CHECK(parse_labelled("a X", "x", conll()).texts == Strings{"a"});
 }
 
-TEST_CASE("CoNLL: the lines of a treebank that are no words are left out") {
+TEST_CASE("CoNLL: lines of a treebank that are not words are omitted") {
   const LabelledTexts rows = parse_labelled(treebank, "x", conll({"2"}, "4"));
   CHECK(rows.texts == Strings{"It 's new", "#"});
   CHECK(label_of(rows, 0) == "PRON AUX ADJ");
@@ -72,7 +72,7 @@ TEST_CASE("CoNLL: texts to predict need no tags") {
   CHECK_FALSE(rows->next(text));
 }
 
-TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped as a whole") {
+TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped completely") {
   const std::string bad = "a X\n\nb X\nc\nd X\n\ne X\n";
   CHECK(refused(bad) ==
         "\"x\": row 2 (line 3): expected at least 2 columns, got the line \"c\" (--skip-bad-rows skips such rows)");
@@ -94,7 +94,7 @@ TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped as
   CHECK(contains(refused("a X\n", header), "conll has no header"));
 }
 
-TEST_CASE("CoNLL: a file may end in blank lines, a comment or the beginning of a document") {
+TEST_CASE("CoNLL: a file may end in blank lines, a comment or the start of a document") {
   for (const char* end : {"\n \n", "\n-DOCSTART- O", "\n-DOCSTART- O\n\n", "\n\n  \n-DOCSTART- -X- O\n \n"}) {
     CAPTURE(end);
     CHECK(parse_labelled(std::string("a X\n") + end, "x", conll()).texts == Strings{"a"});
@@ -105,7 +105,7 @@ TEST_CASE("CoNLL: a file may end in blank lines, a comment or the beginning of a
   }
 }
 
-TEST_CASE("CoNLL: a bad sentence counts once after the beginning of a document, a comment or an extra word") {
+TEST_CASE("CoNLL: a bad sentence counts once after the start of a document, a comment or an extra word") {
   LabelledOptions skip = conll();
   skip.skip_bad_rows = true;
   const std::string bad = "a X\n\n-DOCSTART- O\n\nb X\nc\n\nd X\n";

@@ -1,4 +1,4 @@
-// Continuing with a trained classifier: which outputs keep their training.
+// Tests of continuing with a trained classifier: which outputs keep what they have learned.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -20,8 +20,8 @@ Values values_of(const Model& model) {
   return values;
 }
 
-// With as many classes as labels and as the width of the model, so that shapes don't distinguish the head from other
-// parameters.
+// A classifier with as many classes as labels. That number is also the width of the model, so shapes don't distinguish
+// the head from other parameters.
 Checkpoint classifier(const std::string& arch, const std::vector<std::string>& labels, std::uint64_t seed) {
   Checkpoint made;
   made.model = small_model(arch, Task::classifier, 9, std::ssize(labels), {4, 6, 4});
@@ -36,7 +36,7 @@ std::vector<float> logits(const Model& model) {
 
 }  // namespace
 
-TEST_CASE("copy_parameters: an output is found by its label's name, in any order; others are new") {
+TEST_CASE("copy_parameters: outputs are matched by label name in any order, and other outputs are new") {
   const std::vector<std::string> old_labels = {"wind", "number", "colour", "sound"};
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);

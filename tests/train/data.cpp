@@ -14,7 +14,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-// The tokens that are predicted in validation, in order.
+// Returns the tokens that are predicted in validation, in order.
 Ids predicted(const Data& data) {
   Ids all;
   for (std::int64_t k = 0; k < data.validation_batches(); ++k) {
@@ -29,7 +29,7 @@ Ids predicted(const Data& data) {
 
 }  // namespace
 
-TEST_CASE("validation is the last tenth, each character predicted once") {
+TEST_CASE("the validation set is the last tenth, and each of its characters is predicted once") {
   const std::string text = small_text();
   const auto v = characters(text);
   const auto ids = v->encode(text);
@@ -42,7 +42,7 @@ TEST_CASE("validation is the last tenth, each character predicted once") {
     }
 }
 
-TEST_CASE("a text is divided by position into training, validation and a test set, which is the rest") {
+TEST_CASE("a text is divided by position into training, validation and test sets, where the test set is the rest") {
   const std::string text = small_text();
   const auto v = characters(text);
   const auto ids = v->encode(text);
@@ -77,7 +77,7 @@ TEST_CASE("training windows come only from the training part") {
   CHECK(last == 59);
 }
 
-TEST_CASE("hundredths of a text are three whole numbers of 100") {
+TEST_CASE("the percentages of a text's parts are three whole numbers whose sum is 100") {
   CHECK(text_split("90/10/0").rest() == 0);
   CHECK(text_split("98/1/1").validation == 1);
   for (const char* wrong : {"", "80/10", "80/10/10/0", "80/10/11", "80/10/10 ", " 80/10/10", "80/0/20", "0/90/10",
@@ -85,8 +85,8 @@ TEST_CASE("hundredths of a text are three whole numbers of 100") {
     CHECK_THROWS_WITH((void)text_split(wrong), doctest::Contains("like 80/10/10 or 90/10/0, got "));
 }
 
-TEST_CASE("training windows: the next character is the target, nothing of the last tenth") {
-  // Each character occurs once, so that a window shows its position.
+TEST_CASE("training windows: the next character is the target, and none is from the last tenth") {
+  // Each character occurs once, so a window shows its position.
   std::string text;
   for (int c = 0; c < 100; ++c) text += {static_cast<char>(0xC4 + c / 64), static_cast<char>(0x80 + c % 64)};
   const auto v = characters(text);
@@ -99,7 +99,7 @@ TEST_CASE("training windows: the next character is the target, nothing of the la
     for (std::size_t i = 0; i < x.size(); ++i) CHECK((y[i] == x[i] + 1 && y[i] < 90));
     for (std::size_t row = 0; row < 5; ++row) starts.insert(x[row * 8]);
   }
-  CHECK(starts.size() == 82);  // 0 … 81: the last window predicts character 89
+  CHECK(starts.size() == 82);  // 0 … 81, because the last window predicts character 89
   const auto tokens = [&](std::uint64_t seed) {
     return data.training(3, Random(seed)).tokens.to_vector<std::int64_t>();
   };
@@ -107,7 +107,7 @@ TEST_CASE("training windows: the next character is the target, nothing of the la
   CHECK(tokens(1) != tokens(2));
 }
 
-TEST_CASE("masked language model: 15 %, of these 80/10/10") {
+TEST_CASE("masked language model: 15 % of the symbols, divided 80/10/10") {
   std::string text;
   for (int i = 0; i < 4000; ++i) text += static_cast<char>('a' + i * 7 % 26);
   const auto v = characters(text, Task::masked_lm);
@@ -127,11 +127,11 @@ TEST_CASE("masked language model: 15 %, of these 80/10/10") {
   CHECK(chosen / all == doctest::Approx(0.15 + 0.85 / 50).epsilon(0.05));
   CHECK(masked / chosen == doctest::Approx(0.8).epsilon(0.03));
   CHECK(same / chosen == doctest::Approx(0.1 + 0.1 / 26).epsilon(0.15));
-  // The masks of validation don't depend on how windows are batched.
+  // The masks of validation don't depend on the batches of the windows.
   CHECK(predicted(data) == predicted(TextData(text, v, Task::masked_lm, 50, 3)));
 }
 
-TEST_CASE("masked language model: each validation window has its own mask, whatever the batch") {
+TEST_CASE("masked language model: each validation window has its own mask in any batch") {
   const std::string text(2000, 'x');
   const auto v = characters("xy", Task::masked_lm);
   const auto targets = [&](std::int64_t batch) {
@@ -149,13 +149,13 @@ TEST_CASE("masked language model: each validation window has its own mask, whate
   CHECK(std::set<Ids>(rows.begin(), rows.end()).size() == 50);
 }
 
-TEST_CASE("masked language model: one character a window at least") {
+TEST_CASE("masked language model: at least one character per window") {
   const auto v = characters("ab", Task::masked_lm);
   const TextData data("abababababababababab", v, Task::masked_lm, 1, 3);
   for (std::int64_t k = 0; k < 20; ++k) CHECK(data.training(k, Random(5)).predicted == 3);
 }
 
-TEST_CASE("text that doesn't fit") {
+TEST_CASE("texts that are not suitable") {
   const auto v = characters("abc");
   CHECK_THROWS_AS(TextData("abcabcabc", v, Task::causal_lm, 9, 1), Error);
   CHECK_THROWS_AS(TextData("abcabcabc\xFF", v, Task::causal_lm, 2, 1), Error);
@@ -173,7 +173,7 @@ TEST_CASE("text that doesn't fit") {
   CHECK_THROWS_AS((void)read_text(folder / "missing"), Error);
 }
 
-TEST_CASE("classifier data, padded: [cls], words, padding; every row once an epoch") {
+TEST_CASE("classifier data, padded: [cls], words, padding, and every row once per epoch") {
   LabelledTexts rows = small_rows();
   const LabelledTexts held = every_tenth(rows);
   const auto v = words(rows.texts);
@@ -194,7 +194,7 @@ TEST_CASE("classifier data, padded: [cls], words, padding; every row once an epo
     for (std::size_t row = 0; row < 9; ++row) order[static_cast<std::size_t>(k / 6)].push_back(tokens[row * 10 + 5]);
   }
   CHECK(order[0] != order[1]);
-  // The numbers of the rows differ.
+  // Each row occurs once.
   for (Ids& epoch : order) CHECK(std::set<std::int64_t>(epoch.begin(), epoch.end()).size() == 54);
 }
 
@@ -206,7 +206,7 @@ TEST_CASE(
   std::vector<std::string> all;
   for (int i = 0; i < 50; ++i) {
     std::string text = "row" + std::to_string(i);
-    for (int k = 0; k < i * 7 % 10 / 3; ++k) text += " x";  // 2, 3, 4 or 5 tokens with [cls]
+    for (int k = 0; k < i * 7 % 10 / 3; ++k) text += " x";  // 2, 3, 4 or 5 tokens including [cls]
     rows.texts.push_back(text);
     rows.labels.push_back(i % 2);
     all.push_back(text);
@@ -250,8 +250,8 @@ TEST_CASE(
   }
   CHECK(orders[0] != orders[1]);
   CHECK(orders[1] != orders[2]);
-  // Rows of the same length are shuffled, so at least one batch has a set of rows that no batch of the previous
-  // epoch had.
+  // Rows of the same length are shuffled. So at least one batch has a set of rows that no batch of the previous epoch
+  // had.
   const auto sets = [](const Ids& order) {
     std::set<std::set<std::int64_t>> batches;
     for (std::size_t i = 0; i + 8 <= order.size(); i += 7)
@@ -278,7 +278,7 @@ TEST_CASE(
   CHECK(std::all_of(measured.begin(), measured.end(), [](const auto& m) { return m.second == 1; }));
 }
 
-TEST_CASE("a fingerprint tells texts, rows and their order apart") {
+TEST_CASE("a fingerprint distinguishes texts, rows and their order") {
   const LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const auto of = [&](const LabelledTexts& training, const LabelledTexts& test) {
@@ -306,7 +306,7 @@ TEST_CASE("classifier data: rows of any length, in any order") {
   rows.texts = {"b c", "", "a b c a b", "c"};
   rows.labels = {0, 1, 0, 1};
   rows.names = {"1", "2"};
-  const auto v = words({"a a a b b c"});  // a 3, b 4, c 5
+  const auto v = words({"a a a b b c"});  // a is 3, b is 4, c is 5
   const ClassifierData data(rows, rows, v, 4, 3, Padding::full);
   const Ids want[] = {{2, 4, 5, 0}, {2, 0, 0, 0}, {2, 3, 4, 5}, {2, 5, 0, 0}};
   std::size_t row = 0;
@@ -321,7 +321,7 @@ TEST_CASE("classifier data: rows of any length, in any order") {
     CHECK(std::count(std::begin(want), std::end(want), Ids(first, first + 4)) == 1);
 }
 
-TEST_CASE("classifier data that doesn't fit") {
+TEST_CASE("classifier data that is not suitable") {
   const LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   CHECK_THROWS_AS(ClassifierData(rows, rows, v, 1, 1), Error);

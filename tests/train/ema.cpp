@@ -1,4 +1,4 @@
-// The moving average of parameters: its values, where it is used, and that training doesn't notice it.
+// Tests of the moving average of parameters: its values, where it is used, and that it does not affect training.
 #include <doctest/doctest.h>
 
 #include "contains.h"
@@ -33,7 +33,7 @@ void check_near(const std::vector<double>& got, const std::vector<double>& want)
 
 }  // namespace
 
-TEST_CASE("ema: the average of all steps, by its formula") {
+TEST_CASE("ema: the average over all steps follows its formula") {
   SmallTask small = small_task("gmlp", Task::classifier);
   Trainer trainer(*small.model, *small.data, with_ema(30, 0.6));
   std::vector<double> want = values_of(*small.model), got;
@@ -49,7 +49,7 @@ TEST_CASE("ema: the average of all steps, by its formula") {
   CHECK(got != values_of(*small.model));
 }
 
-TEST_CASE("ema: parameters that don't change are their own average, at any decay") {
+TEST_CASE("ema: parameters that don't change equal their average, for any decay") {
   for (const double decay : {0.9, 0.9999, 0.99999}) {
     SmallTask small = small_task("gmlp", Task::classifier);
     TrainOptions options = with_ema(200, decay);
@@ -96,7 +96,7 @@ TEST_CASE("ema: training takes the same steps with and without it") {
   CHECK(same_parameters(*with.model, *without.model));
 }
 
-TEST_CASE("ema: evaluations and checkpoints have the average, and a resumed run the same bits") {
+TEST_CASE("ema: evaluations and checkpoints use the average, and a resumed run gives the same bits") {
   const TemporaryFolder folder;
   SmallTask small = small_task("gmlp", Task::classifier);
   Trainer trainer(*small.model, *small.data, with_ema(10, 0.9));
@@ -133,7 +133,7 @@ TEST_CASE("ema: evaluations and checkpoints have the average, and a resumed run 
   CHECK(same_parameters(*second.model, *small.model));
 }
 
-TEST_CASE("ema: a state belongs to a run with the same decay; decays that can't be") {
+TEST_CASE("ema: a state belongs to a run with the same decay, and invalid decays") {
   const TemporaryFolder folder;
   SmallTask small = small_task("fnet", Task::classifier);
   {
@@ -151,7 +151,7 @@ TEST_CASE("ema: a state belongs to a run with the same decay; decays that can't 
                          Error);
 }
 
-TEST_CASE("ema: a state that an evaluation's callback saves has the parameters, not the average") {
+TEST_CASE("ema: a state that an evaluation's callback saves contains the parameters, not the average") {
   const TemporaryFolder folder;
   SmallTask small = small_task("gmlp", Task::classifier);
   Trainer trainer(*small.model, *small.data, with_ema(6, 0.9));

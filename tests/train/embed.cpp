@@ -1,4 +1,4 @@
-// Vectors of texts: features, the contrastive loss, training on pairs, and the nearest vectors.
+// Tests of vectors of texts: features, the contrastive loss, training on pairs, and the nearest vectors.
 #include "weft/embed.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ namespace {
 
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) { return Random(seed).uniform(shape, -1, 1, DType::f64); }
 
-// 40 pairs: a text, and a second text with the same number in words.
+// 40 pairs of a text and a second text that contains the same number as a word.
 LabelledTexts pairs() {
   const char* tens[] = {"ten", "twenty", "thirty", "forty"};
   const char* ones[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "none"};
@@ -34,7 +34,7 @@ LabelledTexts pairs() {
 
 }  // namespace
 
-TEST_CASE("embed: the contrastive loss by its definition, and its gradients") {
+TEST_CASE("embed: the contrastive loss follows its definition, and its gradients") {
   const Tensor x = numbers({6, 4});
   const auto rows = x.to_vector<double>();
   const auto similarity = [&](std::size_t a, std::size_t b) {
@@ -58,7 +58,7 @@ TEST_CASE("embed: the contrastive loss by its definition, and its gradients") {
   CHECK(contrastive_loss(x, 0.1).item() == doctest::Approx(want).epsilon(1e-12));
   CHECK(gradient_error([](const std::vector<Tensor>& in) { return contrastive_loss(in[0], 0.1); }, {x}, {true}, 1) <
         1e-6);
-  CHECK(contrastive_loss(numbers({2, 3})).item() == doctest::Approx(0).epsilon(1e-12));  // no other pair
+  CHECK(contrastive_loss(numbers({2, 3})).item() == doctest::Approx(0).epsilon(1e-12));  // there is no other pair
   CHECK(max_abs(sub(sum(square(normalized(x)), {-1}), Tensor::full({6}, 1, DType::f64))) < 1e-10);
   CHECK(max_abs(normalized(Tensor::zeros({2, 3}, DType::f64))) == 0);
   for (const Shape& shape : {Shape{3, 4}, Shape{0, 4}, Shape{6}})
@@ -66,9 +66,9 @@ TEST_CASE("embed: the contrastive loss by its definition, and its gradients") {
   CHECK_THROWS_AS((void)contrastive_loss(x, 0), Error);
 }
 
-TEST_CASE("embed: pairs with the same text or label are no negatives of each other") {
+TEST_CASE("embed: pairs with the same text or label are not negatives of each other") {
   const Tensor x = numbers({8, 4});
-  // Texts 0 and 2 are equal, and labels 1 and 3.
+  // Texts 0 and 2 are equal, and so are labels 1 and 3.
   const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3, 0, 1, 2, 4, 0, 5, 0, 6, 0, 7, 0, 6, 0}, {8, 2});
   const auto is_negative = [](std::size_t i, std::size_t j) { return i % 2 != j % 2; };
   const Tensor unit = normalized(x);
@@ -95,7 +95,7 @@ TEST_CASE("embed: pairs with the same text or label are no negatives of each oth
   CHECK(contrastive_loss(x, 0.1, distinct).item() == contrastive_loss(x, 0.1).item());
   CHECK_THROWS_AS((void)contrastive_loss(x, 0.1, Tensor::zeros({6, 2}, DType::i64)), Error);
 
-  // Training data use it, and are refused if no pair of a batch can be a negative example.
+  // Training data use this rule. They are refused if no pair of a batch can be a negative example.
   LabelledTexts pairs_of_texts = pairs();
   const auto tokenizer = words(pairs_of_texts.texts);
   pairs_of_texts.labels[1] = 0;
@@ -106,12 +106,12 @@ TEST_CASE("embed: pairs with the same text or label are no negatives of each oth
     return error_of([&] { PairData(pairs_of_texts, pairs_of_texts, tokenizer, 7, batch); });
   };
   CHECK(contains(refused(1), "batches of at least 2 pairs"));
-  CHECK_NOTHROW(PairData({}, pairs_of_texts, tokenizer, 7, 1));  // measures only
+  CHECK_NOTHROW(PairData({}, pairs_of_texts, tokenizer, 7, 1));  // a batch that is only used for evaluation
   pairs_of_texts.labels.assign(40, 3);
   CHECK(contains(refused(8), "got 40 with the same tokens as label"));
 }
 
-TEST_CASE("embed: features are what the head of a tagging model sees") {
+TEST_CASE("embed: features are the inputs to the head of a tagging model") {
   const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3, 4, 5, 6}, {2, 3});
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
@@ -151,7 +151,7 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
   std::swap(other.names[3], other.names[4]);
   CHECK(data.fingerprint() != PairData(other, rows, tokenizer, 7, 16).fingerprint());
 
-  // Of three texts, the first is nearest to its own label. For the second, a label of a different batch is nearer.
+  // There are three texts. The first is nearest to its own label. A label of a different batch is nearer to the second.
   const auto meter = data.meter();
   meter->add(Tensor::from<float>({1, 0, 0, 1, 1, 0, 0.9F, 0.8F}, {4, 2}), batch);
   meter->add(Tensor::from<float>({1, 1, 0, 1}, {2, 2}), batch);
@@ -159,7 +159,7 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
   CHECK(meter->metrics().at(0).value == doctest::Approx(1.0 / 3));
   CHECK(meter->metrics().at(1).value == 1);
 
-  // Vectors that are all equal, or NaN, find nothing.
+  // If all vectors are equal or NaN, they find nothing.
   for (const float x : {1.F, std::numeric_limits<float>::quiet_NaN()}) {
     const auto none = data.meter();
     none->add(Tensor::full({32, 2}, x), data.validation(0));
@@ -205,7 +205,7 @@ TEST_CASE("embed: every architecture learns pairs, and its vectors find them") {
   }
 }
 
-TEST_CASE("embed: vectors of models of other tasks, and what has none") {
+TEST_CASE("embed: vectors from models of other tasks, and models that have none") {
   const TemporaryFolder folder;
   const auto tokenizer = words({"red green blue", "one two"}, 0, 1);
   for (const std::string& arch : own_architectures) {
@@ -254,7 +254,8 @@ TEST_CASE("embed: the nearest vectors, in order, in f32 and bf16") {
     const auto rounded = nearest(raw::convert(vectors, DType::bf16), query, 1);
     CHECK(rounded.at(0).similarity == doctest::Approx(-expected[0].first).epsilon(0.02));
   }
-  // Vectors that several threads compare: the nearest are at the ends of their parts, equal ones in the order of rows.
+  // Several threads compare these vectors. The nearest ones are at the ends of the threads' parts. Equal vectors are in
+  // row order.
   std::vector<float> many(100000, 0);
   for (const std::size_t row : {99999, 32767, 32768, 0}) many[row] = 2;
   many[65536] = 3;
@@ -263,13 +264,13 @@ TEST_CASE("embed: the nearest vectors, in order, in f32 and bf16") {
   for (const Neighbor& near : nearest(vectors, two, 6)) order.push_back(near.index);
   CHECK(order == std::vector<std::int64_t>{65536, 0, 32767, 32768, 99999, 1});
   CHECK(std::ssize(nearest(vectors, two, 70000)) == 70000);
-  // What is no number is never near.
+  // NaN is never near.
   const Tensor some = Tensor::from<float>({std::nanf(""), -1, std::nanf(""), -3}, {4, 1}),
                one_number = Tensor::full({1}, 1, DType::f32);
   CHECK(nearest(some, one_number, 2).at(0).index == 1);
   CHECK(nearest(some, one_number, 2).at(1).index == 3);
   CHECK(std::ssize(nearest(some, one_number, 9)) == 4);
-  // Products of bf16 vectors aren't rounded to bf16.
+  // Products of bf16 vectors are not rounded to bf16.
   const Tensor close = Tensor::from<float>({1, 0, 1, 0.00390625F}, {2, 2}), ones = Tensor::full({2}, 1, DType::f32);
   CHECK(nearest(raw::convert(close, DType::bf16), ones, 1).at(0).index == 1);
   const Tensor equal = Tensor::full({4, 2}, 1, DType::f32), one = Tensor::full({2}, 1, DType::f32);

@@ -1,4 +1,4 @@
-// Rows of different lengths in a batch: padding changes nothing.
+// Tests of rows with different lengths in a batch, where padding must have no effect.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-// Batches of rows that a test chooses.
+// Data with batches of rows that a test chooses.
 class Given : public ClassifierData {
  public:
   Given(const LabelledTexts& rows, std::shared_ptr<const Tokenizer> tokenizer)
@@ -23,7 +23,7 @@ class Given : public ClassifierData {
 
 const std::vector<std::int64_t> lengths = {2, 4, 4, 7};
 
-// Four rows of these lengths, padded to n with `filler`.
+// Four rows with these lengths, padded to n with `filler`.
 Batch batch_of(std::int64_t n, std::int64_t filler) {
   std::vector<std::int64_t> tokens;
   for (std::size_t row = 0; row < lengths.size(); ++row)
@@ -34,7 +34,7 @@ Batch batch_of(std::int64_t n, std::int64_t filler) {
   return batch;
 }
 
-// Each row of the batch as a batch of its own.
+// Returns each row of the batch as a separate batch.
 std::vector<Batch> single_rows(const Batch& batch) {
   std::vector<Batch> rows;
   for (std::int64_t row = 0; row < 4; ++row) {
@@ -73,7 +73,7 @@ Stepped step(const std::string& arch, const std::vector<Batch>& batches, const s
 
 }  // namespace
 
-TEST_CASE("rows of different lengths: neither the amount nor the value of padding matters") {
+TEST_CASE("rows of different lengths: the amount and the value of padding have no effect") {
   for (const std::string& arch : own_architectures)
     for (const std::string dropout : {"0", "0.5"}) {
       CAPTURE(arch);
@@ -99,8 +99,8 @@ TEST_CASE("rows of different lengths: a step uses the mean of the rows' own grad
   }
 }
 
-TEST_CASE("rows of different lengths: dropout of each length is its own") {
-  // With one stream for both lengths, it would be the mean of the rows' results in their own batches.
+TEST_CASE("rows of different lengths: each length has its own dropout") {
+  // If both lengths used the same random numbers, the result would be the mean of the results of single rows.
   Batch both{Tensor::from<std::int64_t>({2, 5, 0, 2, 5, 5}, {2, 3}), Tensor::from<std::int64_t>({1, 1}, {2}), 2};
   both.lengths = {2, 3};
   const Batch shorter{Tensor::from<std::int64_t>({2, 5}, {1, 2}), Tensor::from<std::int64_t>({1}, {1}), 1},
@@ -124,7 +124,7 @@ TEST_CASE("rows of different lengths: only real tokens count") {
   CHECK(result.tokens_per_second * result.seconds == doctest::Approx(2 + 4 + 4 + 7));
 }
 
-TEST_CASE("rows of different lengths: each one predicts") {
+TEST_CASE("rows of different lengths: each row predicts") {
   for (const std::int64_t predicted : {3, 5}) {
     Batch batch = batch_of(9, 0);
     batch.predicted = predicted;
@@ -133,7 +133,7 @@ TEST_CASE("rows of different lengths: each one predicts") {
   }
 }
 
-TEST_CASE("rows of different lengths: lengths that aren't those of the rows") {
+TEST_CASE("rows of different lengths: wrong lengths") {
   for (const std::vector<std::int64_t>& wrong :
        std::vector<std::vector<std::int64_t>>{{2, 4, 4}, {4, 2, 4, 7}, {2, 4, 4, 10}, {0, 4, 4, 7}, {2, 4, 4, 7, 7}}) {
     Batch batch = batch_of(9, 0);
@@ -143,7 +143,7 @@ TEST_CASE("rows of different lengths: lengths that aren't those of the rows") {
   }
 }
 
-TEST_CASE("classifier data: lengths of rows if they are exact, none if they are padded") {
+TEST_CASE("classifier data: exact rows have lengths, padded rows have none") {
   const LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData exact(rows, rows, v, 9, 8, Padding::exact), full(rows, rows, v, 9, 8, Padding::full);

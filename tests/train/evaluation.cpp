@@ -1,4 +1,4 @@
-// Evaluation: losses and metrics of validation data, including custom data.
+// Tests of evaluation: losses and metrics of validation data, including custom data.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -9,7 +9,7 @@
 namespace weft::test {
 
 TEST_CASE("the loss of a masked language model is the mean over the predicted symbols of all batches") {
-  // 15 % of 7 is one symbol, and so it is for the shorter last window.
+  // 15 % of 7 symbols is one symbol. The shorter last window has one, too.
   const auto tokenizer = characters(small_text(), Task::masked_lm);
   const TextData data(small_text(), tokenizer, Task::masked_lm, 7, 4);
   const auto model = make_model({"fnet", Task::masked_lm, tokenizer->size(), 0, R"({"d_model":8,"seq_len":7})"},
@@ -45,14 +45,14 @@ TEST_CASE("a classifier's accuracy") {
   CHECK(result.evaluation->predicted == 6);
 }
 
-TEST_CASE("evaluation records nothing") {
+TEST_CASE("evaluation records nothing on a tape") {
   const SmallTask small = small_task("tnn", Task::causal_lm);
   Tape tape;
   (void)evaluate(*small.model, *small.data);
   CHECK(tape.records() == 0);
 }
 
-TEST_CASE("an evaluation has the metrics of its data, and no others") {
+TEST_CASE("an evaluation has exactly the metrics of its data") {
   const SmallTask lm = small_task("gmlp", Task::causal_lm), classifier = small_task("gmlp", Task::classifier);
   CHECK(evaluate(*lm.model, *lm.data).metrics.empty());
   CHECK_THROWS_WITH((void)evaluate(*lm.model, *lm.data).metric("accuracy"),
@@ -64,7 +64,7 @@ TEST_CASE("an evaluation has the metrics of its data, and no others") {
   CHECK(evaluation.metric("macro F1") == evaluation.confusion->macro_average().f1);
   CHECK(evaluation.metric("accuracy") == evaluation.metrics[0].value);
 
-  // Rows 0 and 2 of this batch are right. Row 1 ties, so the first class wins.
+  // Rows 0 and 2 of this batch are correct. Row 1 has equal logits, so the first class wins.
   const auto meter = classifier.data->meter();
   const Tensor logits = Tensor::from<double>({1, 3, 2, 5, 5, 0, -1, -2, -3}, {3, 3});
   meter->add(logits, {{}, Tensor::from<std::int64_t>({1, 1, 0}, {3}), 3});
@@ -74,7 +74,7 @@ TEST_CASE("an evaluation has the metrics of its data, and no others") {
   CHECK(meter->metrics()[0].value == 4.0 / 6);
 }
 
-// A custom task: predicts only the last symbol, and measures the distance of the loss from that of a guess.
+// A custom task that predicts only the last symbol. Its metric is the difference between the loss and that of a guess.
 TEST_CASE("data with a custom loss and custom metrics") {
   class LastSymbol : public TextData {
    public:

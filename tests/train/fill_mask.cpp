@@ -1,4 +1,4 @@
-// Gaps in texts: fill_mask returns the model's own logits at the masked places.
+// Tests of filling gaps in texts. fill_mask must return the model's own logits at the masked positions.
 #include <doctest/doctest.h>
 
 #include "train_support.h"
@@ -18,7 +18,7 @@ Checkpoint masked(const std::string& arch, const std::string& kind = "characters
 
 }  // namespace
 
-TEST_CASE("fill_mask: the most probable symbols of each gap, by the model's logits there") {
+TEST_CASE("fill_mask: the most probable symbols for each gap according to the model's logits there") {
   for (const std::string& arch : own_architectures) {
     const std::vector<Task> tasks = architecture(arch).tasks;
     if (std::find(tasks.begin(), tasks.end(), Task::masked_lm) == tasks.end()) continue;
@@ -40,7 +40,7 @@ TEST_CASE("fill_mask: the most probable symbols of each gap, by the model's logi
     std::size_t gap = 0;
     for (const std::size_t place : {first, second}) {
       const std::vector<Prediction>& given = filled.gaps[gap++];
-      CHECK(given.size() == symbols - 2);  // all but the unknown symbol and the mask
+      CHECK(given.size() == symbols - 2);  // all symbols except the unknown symbol and the mask
       for (std::size_t i = 0; i < given.size(); ++i) {
         const std::int64_t id = made.tokenizer->encode(given[i].label).front();
         CHECK(given[i].probability ==
@@ -59,7 +59,7 @@ TEST_CASE("fill_mask: the most probable symbols of each gap, by the model's logi
   }
 }
 
-TEST_CASE("fill_mask: texts and models that have no gaps") {
+TEST_CASE("fill_mask: texts without gaps, and models that can't fill gaps") {
   const Checkpoint made = masked("fnet", "words");
   CHECK(fill_mask(made, "[mask]").gaps.size() == 1);
   CHECK(fill_mask(made, "[mask][mask] quick[mask]").gaps.size() == 3);

@@ -1,4 +1,4 @@
-// find_rate: losses at growing learning rates.
+// Tests of find_rate, which measures losses at increasing learning rates.
 #include "weft/find_rate.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-TEST_CASE("find_rate: the rate grows by a constant factor, and the loss falls before it grows") {
+TEST_CASE("find_rate: the rate grows by a constant factor, and the loss falls before it rises") {
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   TrainOptions options;
   options.schedule.warmup = 50;  // has no effect
@@ -38,7 +38,7 @@ TEST_CASE("find_rate: the rate grows by a constant factor, and the loss falls be
   CHECK(found.rate < 0.1);
 }
 
-TEST_CASE("find_rate: the average, and an end that the caller chooses") {
+TEST_CASE("find_rate: the average, and a stop by the caller") {
   const SmallTask small = small_task("fnet", Task::classifier), same = small_task("fnet", Task::classifier);
   TrainOptions options;
   const FoundRate found = find_rate(*small.model, *small.data, options, {1e-3, 1e-2, 10},
@@ -59,14 +59,14 @@ TEST_CASE("find_rate: errors") {
                                  RateRange{1e-3, 1, 9}, RateRange{std::nan(""), 1, 20}})
     CHECK_THROWS_WITH_AS((void)find_rate(*small.model, *small.data, {}, range),
                          doctest::Contains("expected 0 < lowest < highest and at least 10 steps"), Error);
-  // An error in a later step, which is not that of a rate that is too high, is not taken for its end.
+  // An error in a later step must not be mistaken for a rate that is too high.
   CHECK_THROWS_WITH_AS((void)find_rate(*small.model, *small.data, {}, {1e-4, 1e-2, 30},
                                        [](std::int64_t step, double, double) {
                                          if (step == 20) throw Error("the disk is full");
                                          return true;
                                        }),
                        "the disk is full", Error);
-  // A loss that is not finite in the first steps is an Error; later it is the end.
+  // A loss that is not finite in the first steps is an Error. In later steps it ends the search.
   CHECK_THROWS_AS((void)find_rate(*small.model, *small.data, {}, {1e30, 1e35, 20}), Error);
 }
 

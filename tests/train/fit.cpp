@@ -1,4 +1,4 @@
-// fit: models of rows in memory; the number of steps; what is refused.
+// Tests of fit: models of rows in memory, the number of steps, and invalid arguments.
 #include "weft/fit.h"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ FitOptions small(Task task = Task::classifier) {
   return options;
 }
 
-// The steps of a run that is stopped after its first one.
+// Returns the planned number of steps of a run that is stopped after its first step.
 std::int64_t planned_steps(std::int64_t rows, const FitOptions& options) {
   std::int64_t steps = 0;
   RunOptions run;
@@ -46,9 +46,9 @@ std::int64_t planned_steps(std::int64_t rows, const FitOptions& options) {
 
 }  // namespace
 
-TEST_CASE("fit: the number of steps is that of weft train") {
+TEST_CASE("fit: the number of steps is the same as for weft train") {
   FitOptions options = small();
-  CHECK(planned_steps(20, options) == 500);     // 100 epochs, which are less than 1000 steps
+  CHECK(planned_steps(20, options) == 500);     // 100 epochs, which is less than 1000 steps
   CHECK(planned_steps(60, options) == 1000);    // more than 5 epochs, which are 75 steps
   CHECK(planned_steps(1201, options) == 1505);  // 5 epochs of 301 steps
   options.epochs = 2.5;
@@ -84,7 +84,7 @@ TEST_CASE("fit: a saved run for each task") {
   CHECK(trained(words, Task::retrieval).model->outputs() == 128);
 }
 
-TEST_CASE("labelled_rows: names in the order of files, and what can't be a label") {
+TEST_CASE("labelled_rows: names in the order of files, and invalid labels") {
   CHECK(labelled_rows({"a", "b", "c"}, {"10", "9", "10"}).names == std::vector<std::string>{"9", "10"});
   const LabelledTexts rows = labelled_rows({"a", "b", "c"}, {"x", " b ", "x"});
   CHECK(rows.names == std::vector<std::string>{"b", "x"});
@@ -136,10 +136,10 @@ TEST_CASE("fit: a language model of a text") {
   RunOptions run;
   run.folder = folder / "run";
   const RunResult result = fit(text, {80, 20}, options, run);
-  CHECK(result.evaluation->loss < 0.5);  // the next character is known; at first it is log 4 = 1.4
+  CHECK(result.evaluation->loss < 0.5);  // the next character is determined; the initial loss is log 4 = 1.4
   const Checkpoint saved = load_checkpoint(folder / "run");
   CHECK(saved.model->task() == Task::causal_lm);
-  CHECK(saved.tokenizer->size() == 5);  // with the unknown symbol
+  CHECK(saved.tokenizer->size() == 5);  // including the unknown symbol
   CHECK(saved.info.length == 6);
   options.task = Task::masked_lm;
   options.tokenizer = "bytes";
@@ -154,7 +154,7 @@ TEST_CASE("fit: a language model of a text") {
   };
   options.steps = {};
   (void)fit(text, {80, 20}, options, run);
-  CHECK(steps == 2000);  // 1280 characters are 54 batches of 4 windows of 6
+  CHECK(steps == 2000);  // 1280 characters give 54 batches of 4 windows of 6
   options.epochs = 2;
   (void)fit(text, {80, 20}, options, run);
   CHECK(steps == 108);
@@ -186,7 +186,7 @@ TEST_CASE("fit: a forecast of a series") {
   RunOptions run;
   run.folder = folder / "run";
   const RunResult result = fit(series, forecast, {80, 20}, options, run);
-  CHECK(result.evaluation->loss < 0.1);  // of targets with the variance 1
+  CHECK(result.evaluation->loss < 0.1);  // the targets have variance 1
   const Checkpoint saved = load_checkpoint(folder / "run");
   CHECK(saved.info.labels == std::vector<std::string>{"wave+1", "wave+2"});
   CHECK(saved.info.length == 6);
@@ -199,7 +199,7 @@ TEST_CASE("fit: a forecast of a series") {
                        doctest::Contains("a tokenizer is for texts"), Error);
 }
 
-TEST_CASE("fit: what is refused") {
+TEST_CASE("fit: invalid arguments are refused") {
   const auto refused = [](const std::function<void(FitOptions&)>& change) {
     FitOptions options = small();
     options.steps = 1;

@@ -1,5 +1,5 @@
-// Checkpoints and training states of an earlier weft load, evaluate, continue a text and resume like in that version:
-// tests/fixtures.
+// Tests that checkpoints and training states of an earlier version load, evaluate, continue a text and resume as in
+// that version. The files are in tests/fixtures.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace weft::test {
 namespace {
 
-// Other instruction sets round differently. The tolerance of parameters is relative to their change in eight steps.
+// Other instruction sets round differently. The tolerance of parameters is relative to their change over eight steps.
 constexpr double loss_tolerance = 1e-5, parameters_tolerance = 2e-5;
 
 std::string path(const std::string& name) { return std::string(WEFT_FIXTURES) + "/" + name; }
@@ -33,7 +33,7 @@ TrainOptions with(const std::string& optimizer, ScheduleKind schedule, double ra
   return options;
 }
 
-// The options in tests/fixtures/make.
+// The options that tests/fixtures/make used.
 TrainOptions options_of(const std::string& name) {
   using Rate = ScheduleKind;
   if (name == "gmlp-causal-lm") return with("adamw", Rate::cosine, 0.01);
@@ -74,7 +74,7 @@ std::unique_ptr<Data> data_for(const Checkpoint& checkpoint) {
   return std::make_unique<ClassifierData>(training, validation, checkpoint.tokenizer, 8, 4, Padding::full);
 }
 
-// The losses of the steps in a log with lines "step TAB loss TAB validation loss".
+// Returns the losses of the steps in a log with the lines "step TAB loss TAB validation loss".
 std::vector<double> logged_losses(const std::string& name) {
   std::istringstream lines(os::read_file(path(name + "/resumed/losses")));
   std::vector<double> losses;
@@ -110,7 +110,7 @@ TEST_CASE("fixtures: each folder is in the table") {
   CHECK(folders == std::size(names));
 }
 
-TEST_CASE("fixtures: an earlier weft's checkpoints load, and evaluate as in that version") {
+TEST_CASE("fixtures: an earlier version's checkpoints load, and evaluate as in that version") {
   for (const std::string name : names)
     for (const std::string& folder : {name, name + "/resumed"}) {
       CAPTURE(folder);
@@ -125,7 +125,7 @@ TEST_CASE("fixtures: an earlier weft's checkpoints load, and evaluate as in that
     }
 }
 
-TEST_CASE("fixtures: an earlier weft's language models continue a text as in that version") {
+TEST_CASE("fixtures: an earlier version's language models continue a text as in that version") {
   for (const std::string name : {"gmlp-causal-lm", "gmlp-tied", "tnn-causal-lm", "tnn-options"}) {
     CAPTURE(name);
     const Checkpoint saved = load_checkpoint(path(name));
@@ -142,7 +142,7 @@ TEST_CASE("fixtures: an earlier weft's language models continue a text as in tha
   }
 }
 
-TEST_CASE("fixtures: an earlier weft's training states continue as in that version") {
+TEST_CASE("fixtures: an earlier version's training states continue as in that version") {
   for (const std::string name : names) {
     CAPTURE(name);
     const Checkpoint saved = load_checkpoint(path(name));

@@ -1,4 +1,4 @@
-// Several continuations of one prompt.
+// Tests of several continuations of the same prompt.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -39,8 +39,8 @@ std::string alone(const Model& model, const GenerateOptions& options, std::int64
 
 struct Samples {
   std::vector<std::string> texts;
-  std::vector<int> ends;            // number of times that each was reported to end
-  std::vector<std::int64_t> order;  // the samples of the pieces, in order
+  std::vector<int> ends;            // how often each sample was reported to end
+  std::vector<std::int64_t> order;  // the sample of each piece, in order
   std::int64_t symbols = 0;
 };
 
@@ -64,7 +64,7 @@ Samples together(
 
 }  // namespace
 
-TEST_CASE("generate_samples: each is the text of its seed, whichever of the others end first") {
+TEST_CASE("generate_samples: each sample is the text of its seed, whichever samples end first") {
   for (const auto& [arch, config] : all_models) {
     const std::string options_of_model = config;
     CAPTURE(options_of_model);
@@ -96,7 +96,8 @@ TEST_CASE("generate_samples: each is the text of its seed, whichever of the othe
   }
 }
 
-TEST_CASE("generate_samples: one symbol of each in turn, eight at a time; the caller may end single ones") {
+TEST_CASE(
+    "generate_samples: samples alternate symbol by symbol, eight at a time, and the caller may end single samples") {
   const auto model = made("gmlp", all_models[0].config);
   GenerateOptions options;
   options.tokens = 3;
@@ -118,7 +119,7 @@ TEST_CASE("generate_samples: one symbol of each in turn, eight at a time; the ca
   CHECK(together(*model, options, 3).order.empty());
 }
 
-TEST_CASE("generate_samples: exceptions of the caller are rethrown; refusals") {
+TEST_CASE("generate_samples: exceptions of the caller are rethrown, and refusals") {
   const auto model = made("tnn", all_models[1].config);
   CHECK_THROWS_WITH(together(*model, {}, 3, [](const SampleText&) -> bool { throw std::runtime_error("enough"); }),
                     "enough");

@@ -1,4 +1,4 @@
-// A continuation that is requested piece by piece.
+// Tests of a continuation that is requested piece by piece.
 #include <doctest/doctest.h>
 
 #include "random_parameters.h"
@@ -21,13 +21,13 @@ std::unique_ptr<Model> made(const char* arch, Task task = Task::causal_lm) {
 std::vector<std::string> pieces_of(Generation generation) {
   std::vector<std::string> pieces;
   while (const std::optional<std::string> piece = generation.next()) pieces.push_back(*piece);
-  CHECK(!generation.next());  // it stays at the end
+  CHECK(!generation.next());  // the generation remains at its end
   return pieces;
 }
 
 }  // namespace
 
-TEST_CASE("Generation: the pieces of generate(), one at a time") {
+TEST_CASE("Generation: gives the pieces of generate(), one per call") {
   for (const char* arch : {"gmlp", "tnn"}) {
     const auto model = made(arch);
     const auto tokenizer = characters(alphabet);
@@ -49,7 +49,7 @@ TEST_CASE("Generation: the pieces of generate(), one at a time") {
   }
 }
 
-TEST_CASE("Generation: several of one model, in turn; moved") {
+TEST_CASE("Generation: several generations of one model alternate, and can be moved") {
   const auto model = made("gmlp");
   const auto tokenizer = characters(alphabet);
   GenerateOptions options;
@@ -67,7 +67,7 @@ TEST_CASE("Generation: several of one model, in turn; moved") {
   }
 }
 
-TEST_CASE("Generation: the constructor refuses the same as generate()") {
+TEST_CASE("Generation: the constructor refuses the same arguments as generate()") {
   const auto model = made("gmlp"), classes = made("gmlp", Task::classifier);
   const auto tokenizer = characters(alphabet);
   GenerateOptions options;

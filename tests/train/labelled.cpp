@@ -1,4 +1,4 @@
-// Labeled texts as users have them: formats, columns, labels, and refusals.
+// Tests of labeled texts as users have them: formats, columns, labels, and refusals.
 #include "weft/labelled_texts.h"
 
 #include <doctest/doctest.h>
@@ -49,7 +49,7 @@ const std::string skip = " (--skip-bad-rows skips such rows)";
 
 }  // namespace
 
-TEST_CASE("labeled texts: CSV: quotes, doubled quotes, commas and line ends inside, CRLF, byte order mark") {
+TEST_CASE("labeled texts: CSV: quotes, doubled quotes, commas and line breaks inside, CRLF, byte order mark") {
   const LabelledTexts rows = parse(
       "\xEF\xBB\xBF\"2\",\"a \"\"b\"\", c\",\"line 1\nline 2\"\r\n1,,plain text\n\n"
       "\"2\",\"\",\"\"\"\"");
@@ -59,7 +59,7 @@ TEST_CASE("labeled texts: CSV: quotes, doubled quotes, commas and line ends insi
   CHECK(rows.texts == Strings{"a \"b\", c line 1\nline 2", "plain text", "\""});
 }
 
-TEST_CASE("labeled texts: line ends after fields without quotation marks") {
+TEST_CASE("labeled texts: line breaks after fields without quotation marks") {
   for (const std::string end : {"\n", "\r\n", "\r"}) {
     CAPTURE(end.size());
     const LabelledTexts rows = parse("1,a,b" + end + "2,c," + end + end + "2,\"d\",e", format(DataFormat::csv));
@@ -67,7 +67,7 @@ TEST_CASE("labeled texts: line ends after fields without quotation marks") {
   }
 }
 
-TEST_CASE("labeled texts: the formats, found by the first rows") {
+TEST_CASE("labeled texts: the first rows determine the format") {
   const struct {
     const char *content, *form;
   } forms[] = {
@@ -103,7 +103,7 @@ TEST_CASE("labeled texts: the formats, found by the first rows") {
         "CSV with a header, label in column \"Note\", text in column \"Satz\"");
 }
 
-TEST_CASE("labeled texts: a header declared as such, or excluded") {
+TEST_CASE("labeled texts: a header may be declared or excluded") {
   LabelledOptions options;
   options.header = true;
   CHECK(pairs(parse("1,a\n2,b\n3,c\n", options)) == Strings{"2: b", "3: c"});
@@ -118,8 +118,8 @@ TEST_CASE("labeled texts: columns by name and by number") {
   CHECK(pairs(parse(table, columns({"title", "body"}, "kind"))) == Strings{"x: A a b", "y: B"});
   CHECK(pairs(parse(table, columns({"body", "2"}, "5"))) == Strings{"7: a b A", "8: B"});
   CHECK(pairs(parse(table, columns({}, "kind"))) == Strings{"x: A a b", "y: B"});
-  CHECK(pairs(parse(table, columns({"title"}, ""))) == Strings{"7: A", "8: B"});  // "tag" is a name for labels
-  // The first row has the names, whatever it looks like.
+  CHECK(pairs(parse(table, columns({"title"}, ""))) == Strings{"7: A", "8: B"});  // "tag" is a usual name for labels
+  // The first row has the names, whatever they look like.
   CHECK(pairs(parse("1,2,a b c d e f\nx,y,z\n", columns({"a b c d e f"}, "1"))) == Strings{"x: z"});
   CHECK(pairs(parse("5,a,b\n6,c,d\n", columns({"3"}, "1"))) == Strings{"5: b", "6: d"});
   const std::string none = "file: --columns: expected a column's name, or its number from 1, got ";
@@ -132,7 +132,7 @@ TEST_CASE("labeled texts: columns by name and by number") {
         "file: can't tell which column is the label; it has the columns \"id\", \"colour\", \"note\" "
         "(--columns text=NAME,label=NAME chooses them, by name or by number from 1)");
   CHECK(contains(error("colour,label,note\nred,1,x\nblue,2,y\n"), "can't tell which column is the text"));
-  std::string many = "c1", row = "x";  // an error names only the first ones
+  std::string many = "c1", row = "x";  // an error names only the first columns
   for (int i = 2; i <= 100000; ++i) many += ",c" + std::to_string(i), row += ",x";
   CHECK(contains(error(many + "\n" + row + "\n", columns({"text"}, "c1")), "\"c18\", \"c19\", \"c20\" and 99980 more"));
   CHECK(
@@ -141,7 +141,7 @@ TEST_CASE("labeled texts: columns by name and by number") {
   CHECK(pairs(parse(json, columns({"b", "a"}, "c"))) == Strings{"true: u t", "false: v"});
 }
 
-TEST_CASE("labeled texts: without names, the label is the column that repeats few values") {
+TEST_CASE("labeled texts: without names, the label is the column with few distinct values") {
   std::string last, sorted, numbers;
   for (int i = 0; i < 60; ++i) {
     const std::string n = std::to_string(i);
@@ -158,7 +158,7 @@ TEST_CASE("labeled texts: without names, the label is the column that repeats fe
         "CSV without a header, label in column 2, text in columns 1 and 3");
 }
 
-TEST_CASE("labeled texts: names of labels in the order of their values; those that a model knows") {
+TEST_CASE("labeled texts: names of labels in the order of their values, and names that a model knows") {
   CHECK(parse("10,a\n9,b\n-1,c\n10,d\n").names == Strings{"-1", "9", "10"});
   CHECK(parse("b,a x\n10,b x\n9,c x\nb,d x\n").names == Strings{"10", "9", "b"});
   const LabelledTexts spaced = parse(" b ,x\nb,y\na,z\n");
@@ -181,7 +181,7 @@ TEST_CASE("labeled texts: names of labels in the order of their values; those th
   CHECK(contains(error("l1,t\nl2,t\nl3,t\nx,t\n", known), "\"l7\" and 4 more"));
 }
 
-TEST_CASE("labeled texts: CSV that is cut short or damaged: the message names the row, the expectation and a remedy") {
+TEST_CASE("labeled texts: an error for damaged CSV names the row, the expectation and a remedy") {
   const std::string good = "\"1\",\"t\",\"d\"\n";
   CHECK(error(good).empty());
   const std::string three = "expected 3 columns like in row 1, got ",
@@ -198,11 +198,11 @@ TEST_CASE("labeled texts: CSV that is cut short or damaged: the message names th
   CHECK(error(good + "\"1\",\"t\",\"d\n") ==
         "file: row 2: a quotation mark is not closed (--literal-quotes reads it as text; --skip-bad-rows skips such "
         "rows)");
-  // Line ends inside of a field and empty lines: line numbers of an editor are not row numbers.
+  // Line breaks inside a field and empty lines: the line numbers of an editor are not row numbers.
   const std::string two = "1,t,\"d\r\nd\"\r\n\r\n";
   CHECK(error(two + "1,a\n") == "file: row 2 (line 4): " + three + "2" + help);
   CHECK(error(two + "1,t,\"a\n\"\r1,a\n") == "file: row 3 (line 6): " + three + "2" + help);
-  // Every row truncated at every place.
+  // Truncates every row at every position.
   const std::string table = "text,label\n\"a, b\",x\n\"c \"\"d\"\"\",y\nplain,x\n";
   for (std::size_t cut = 0; cut < table.size(); ++cut) {
     const std::string message = error(table.substr(0, cut), format(DataFormat::csv));
@@ -210,7 +210,7 @@ TEST_CASE("labeled texts: CSV that is cut short or damaged: the message names th
   }
 }
 
-TEST_CASE("labeled texts: bad rows are left out and counted") {
+TEST_CASE("labeled texts: bad rows are omitted and counted") {
   const LabelledTexts rows = parse("text,label\na,x\nb\nc,y,z\ne,y\nf,\n\xFFg,x\n\"h\ni,y\n", skipping());
   CHECK(pairs(rows) == Strings{"x: a", "y: e", "y: i"});
   CHECK(rows.skipped == 5);
@@ -221,7 +221,7 @@ TEST_CASE("labeled texts: bad rows are left out and counted") {
         1);
 }
 
-TEST_CASE("labeled texts: other encodings are named, with a command that converts them") {
+TEST_CASE("labeled texts: errors name other encodings, with a command that converts them") {
   const std::string latin =
       " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it; "
       "--skip-bad-rows skips such rows)";
@@ -279,7 +279,7 @@ TEST_CASE("labeled texts: JSON lines") {
   CHECK(contains(error("{\"text\"", format(DataFormat::jsonl)), "row 1: expected a JSON object"));
 }
 
-TEST_CASE("labeled texts: fastText's lines; of several labels, the first counts") {
+TEST_CASE("labeled texts: fastText's lines, where the first of several labels counts") {
   const LabelledTexts rows = parse("__label__b  two\twords \n__label__a __label__b one\nlast __label__c __label__a\n");
   CHECK(pairs(rows) == Strings{"b: two words", "a: one", "c: last"});
   CHECK(rows.several == 2);
@@ -289,7 +289,7 @@ TEST_CASE("labeled texts: fastText's lines; of several labels, the first counts"
   CHECK(contains(error("__label__a x\n", columns({"1"}, "2")), "fasttext has no columns to choose from"));
 }
 
-TEST_CASE("labeled texts: line ends in labels that are texts are white space") {
+TEST_CASE("labeled texts: a line break in a label counts as white space") {
   const std::string csv = "question,answer\nwhy,\"because\r\nof\tit\n\"\nwhen,now\n";
   LabelledOptions options = columns({"question"}, "answer");
   CHECK(contains(error(csv, options), "row 2: the label has a line end or another control character"));
@@ -341,7 +341,7 @@ TEST_CASE("labeled texts: a folder for each label") {
   CHECK(contains(path_error(folder / "missing"), "missing"));
 }
 
-TEST_CASE("labeled texts: a mapped file; the message for a text in no format") {
+TEST_CASE("labeled texts: a mapped file, and the error for a text in no known format") {
   const TemporaryFolder folder;
   folder.write("rows", "1,a\n2,b\n");
   CHECK(pairs(read_labelled(folder / "rows")) == Strings{"1: a", "2: b"});

@@ -1,4 +1,4 @@
-// Quotation marks in labeled texts: around fields, or as text.
+// Tests of quotation marks in labeled texts: around fields, or as part of the text.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace weft::test {
 
-TEST_CASE("labeled texts: CSV and semicolons: text after a closing quotation mark is kept, as by Python's csv") {
+TEST_CASE("labeled texts: CSV and semicolons: text after a closing quotation mark is kept, as in Python's csv") {
   for (const char delimiter : {',', ';'}) {
     std::string text = "1,\"a\"b,c\n2,\"a, \"\"b\"\"\" \"c\",d\"\"e\n1,\"\"x,\"y\"\"z\"\r\n";
     std::replace(text.begin(), text.end(), ',', delimiter);
@@ -16,7 +16,7 @@ TEST_CASE("labeled texts: CSV and semicolons: text after a closing quotation mar
   }
 }
 
-TEST_CASE("labeled texts: quotation marks that are text, wherever they are") {
+TEST_CASE("labeled texts: quotation marks that are part of the text, at any position") {
   LabelledOptions options;
   options.literal_quotes = true;
   const std::string rows = "1,\"a\"\n2,\"b \"\"c\n1,\"\n";
@@ -35,10 +35,10 @@ TEST_CASE("labeled texts: tabs, with quotation marks in the text or around field
         Strings{"x: \"Never\" he said", "y: plain \"b\"", "x: \""});
   CHECK(pairs(parse("label\ttext\n1\t\"a\ttab, a \"\"quote\"\"\nand a line\"\n2\tb\n")) ==
         Strings{"1: a\ttab, a \"quote\"\nand a line", "2: b"});
-  // Marks around a whole field are not text, whether or not the field contains other marks that are text.
+  // Quotation marks around a whole field are not part of the text, whether or not the field contains others that are.
   CHECK(pairs(parse("x\t\"a\"\ny\t\"b \"\"c\"\"\"\nx\t\"\"\ny\t\"d\" and \"e\"\n")) ==
         Strings{"x: a", "y: b \"c\"", "x: ", "y: \"d\" and \"e\""});
-  // Quoted fields that contain tabs and line ends, and an unclosed field before other fields.
+  // Quoted fields that contain tabs and line breaks, and an unclosed field before other fields.
   const std::string two_lines = "x\t\"a\n\nb\tc\nd\ne\nf\"\n";
   CHECK(pairs(parse(two_lines + two_lines + "y\t\"d\" e\ny\t\"h\nx\t\"i\"\n" + two_lines)) ==
         Strings{"x: a\n\nb\tc\nd\ne\nf", "x: a\n\nb\tc\nd\ne\nf", "y: \"d\" e", "y: \"h", "x: i",

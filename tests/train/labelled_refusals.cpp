@@ -1,4 +1,4 @@
-// Labeled texts that are ambiguous or unreadable.
+// Tests of labeled texts that are ambiguous or unreadable.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ std::string utf16(const std::string& ascii, bool big_endian) {
 
 }  // namespace
 
-TEST_CASE("rows: two columns of one name are refused where that name is meant") {
+TEST_CASE("rows: two columns with the same name are refused if that name is requested") {
   const std::string rows = "1,a b c d,e f\n2,b c,d\n1,c,d e\n2,e,f\n";
   const std::string two_texts = "label,text,text\n" + rows, two_labels = "label,text,label\n" + rows;
   CHECK(refusal(two_texts) ==
@@ -44,10 +44,10 @@ TEST_CASE("rows: two columns of one name are refused where that name is meant") 
   LabelledOptions header = columns({"3"}, "1");
   header.header = true;
   CHECK(parse_labelled(two_texts, "rows", header).texts[0] == "e f");
-  // in unused columns
+  // Equal names of unused columns have no effect.
   const LabelledTexts other = parse_labelled("label,text,x,x\n1,a b,,\n2,c d,,\n", "rows");
   CHECK(other.texts == std::vector<std::string>{"a b", "c d"});
-  // Names above numbers are names, even if they are equal.
+  // A header above columns of numbers consists of names, even if they are equal.
   CHECK(parse_labelled("foo,foo\n1,a b c d e\n2,b c d e f\n1,c d e f g\n2,e f g h i\n", "rows").texts.size() == 4);
   // Rows without a header may have equal fields.
   const std::string equal = "hello,hello\nbye,see you later my friends\nnew,what is new to you\n";
@@ -56,7 +56,7 @@ TEST_CASE("rows: two columns of one name are refused where that name is meant") 
   CHECK(parse_labelled("1,yes,yes\n2,no,no\n1,yes,no\n2,no,no\n", "rows").texts.size() == 4);
 }
 
-TEST_CASE("rows: UTF-16 without a byte order mark is named") {
+TEST_CASE("rows: an error names UTF-16 without a byte order mark") {
   const std::string rows = "label,text\n1,one two\n2,three four\n";
   for (const bool big : {false, true})
     for (const DataFormat format :
@@ -78,13 +78,13 @@ TEST_CASE("rows: UTF-16 without a byte order mark is named") {
   CHECK(read_labelled(folder / "d", skip).skipped == 1);
 }
 
-TEST_CASE("rows: a label with a control character is refused, and the row named") {
+TEST_CASE("rows: a label with a control character is refused, and the error names the row") {
   for (const std::string name : {"a\x1B[31m", "a\x7F", "a\tb"})
     CHECK(refusal("label,text\n1,one two\n\"" + name + "\",three\n", columns({"text"}, "label")) ==
           "rows: row 3: the label has a line end or another control character (--skip-bad-rows skips such rows)");
 }
 
-TEST_CASE("a replaced run takes its report along, and brings it back") {
+TEST_CASE("the report of a replaced run moves with the run and returns with it") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   save_checkpoint(folder / "run/last", *small.model, *small.data->tokenizer());
@@ -104,8 +104,8 @@ TEST_CASE("a replaced run takes its report along, and brings it back") {
   CHECK_FALSE(std::filesystem::exists(folder / "run/report.html"));
 }
 
-TEST_CASE("rows: tab-separated quoted fields with tabs and line ends inside") {
-  for (const int rows : {4, 12, 30000}) {  // the last number is larger than the sample
+TEST_CASE("rows: tab-separated quoted fields with tabs and line breaks inside") {
+  for (const int rows : {4, 12, 30000}) {  // the last number exceeds the sample
     CAPTURE(rows);
     std::string text = "\"label\"\t\"text\"\n";
     for (int i = 0; i < rows; ++i)
@@ -121,7 +121,7 @@ TEST_CASE("rows: tab-separated quoted fields with tabs and line ends inside") {
   }
 }
 
-TEST_CASE("rows: tabs and quotation marks that are text") {
+TEST_CASE("rows: tabs, and quotation marks that are part of the text") {
   std::string text = "pos\t\"Great\" film\n";
   for (int i = 0; i < 1500; ++i) text += i % 2 ? "neg\tbad film\n" : "pos\tgood \"film\"\n";
   text += "neg\t\"Bad\", they say\npos\t\"Best of all\n";
@@ -131,8 +131,8 @@ TEST_CASE("rows: tabs and quotation marks that are text") {
   CHECK(all.texts.back() == "\"Best of all");
 }
 
-TEST_CASE("rows: tabs and quotation marks that are text, far behind the first rows") {
-  // With quotation the last rows would be one row with as many columns as the others.
+TEST_CASE("rows: tabs, and quotation marks that are part of the text, far after the first rows") {
+  // If quotation marks counted, the last rows would be one row with as many columns as the others.
   std::string text;
   for (int i = 0; i < 3000; ++i) text += i % 2 ? "neg\tbad film\n" : "pos\tgood \"film\"\n";
   const LabelledTexts all = parse_labelled(text + "pos\t\"Ghosts\nneg\tof the past, 12\"\n", "rows");
@@ -159,7 +159,7 @@ TEST_CASE("rows: JSON lines with different keys: memory depends on their size, n
   });
 }
 
-TEST_CASE("rows: JSON lines of two keys, whose values tell which is which, one of them missing at first") {
+TEST_CASE("rows: JSON lines with two keys, which the values identify, one of them missing at first") {
   std::string two = R"({"first":"some words here"})" + std::string("\n");
   for (int i = 0; i < 30; ++i)
     two += R"({"second":")" + std::string(i % 2 ? "yes" : "no") + R"(","first":"words )" + std::to_string(i) + "\"}\n";
@@ -170,7 +170,7 @@ TEST_CASE("rows: JSON lines of two keys, whose values tell which is which, one o
         "JSON lines, label in column \"second\", text in column \"first\"");
 }
 
-TEST_CASE("rows: a folder whose name can't be a label, links that lead nowhere") {
+TEST_CASE("rows: a folder whose name can't be a label, and links without a target") {
   const TemporaryFolder folder;
   folder.write("d/a/1", "one");
   folder.write("d/b/2", "two");
@@ -186,7 +186,7 @@ TEST_CASE("rows: a folder whose name can't be a label, links that lead nowhere")
   CHECK(read(true).names == std::vector<std::string>{"a", "b"});
   CHECK(read(true).skipped == 1);
   std::filesystem::remove_all(folder / "d/caf\xE9");
-  std::filesystem::create_symlink("loop", folder / "d/loop");  // beside the labels, where files don't count
+  std::filesystem::create_symlink("loop", folder / "d/loop");  // next to the label folders, where files don't count
   CHECK(read(false).texts.size() == 2);
   for (const char* target : {"loop", "missing"}) {
     std::filesystem::create_symlink(target, folder / "d/b/loop");

@@ -1,4 +1,4 @@
-// load_parameters: tensors with other names, other axis orders, twice, or missing.
+// Tests of load_parameters: tensors with other names, in other axis orders, used twice, or missing.
 #include "weft/load_parameters.h"
 #include "contains.h"
 
@@ -18,7 +18,7 @@ namespace {
 using Tensors = std::vector<std::pair<std::string, Tensor>>;
 using Names = std::vector<std::string>;
 
-// A model with random values, and another one of the same sizes.
+// A model with random values, and another model with the same sizes.
 struct Pair {
   TemporaryFolder folder;
   std::unique_ptr<Model> from = made(), to = made();
@@ -75,7 +75,7 @@ TEST_CASE("load_parameters: from a file with the model's own names, in any dtype
   for (const auto& [name, parameter] : wide->parameters()) CHECK(parameter.value().dtype() == DType::f64);
 }
 
-TEST_CASE("load_parameters: other names, another order of axes, a tensor twice, one that is left out") {
+TEST_CASE("load_parameters: other names, another order of axes, a tensor used twice, and one that is ignored") {
   const Pair pair;
   Tensors theirs;
   for (const auto& [name, value] : pair.tensors())
@@ -93,7 +93,7 @@ TEST_CASE("load_parameters: other names, another order of axes, a tensor twice, 
   CHECK(report.left_out == Names{"position_ids"});
   CHECK(report.loaded.size() == pair.tensors().size());
   check_equal(*pair.from, *pair.to);
-  // A single layer.
+  // Loads a single layer.
   const GmlpBlock block(6, 8, 5, Init{});
   const Rename of_block = [](const std::string& name) -> TensorRole {
     const std::string prefix = "net.blocks.0.";
@@ -110,7 +110,7 @@ TEST_CASE("load_parameters: other names, another order of axes, a tensor twice, 
   check_equal(*pair.from, *other);
 }
 
-TEST_CASE("load_parameters: all missing, unused or misshapen tensors are named, and nothing is written") {
+TEST_CASE("load_parameters: an error names all missing, unused or misshapen tensors, and nothing is written") {
   const Pair pair;
   Tensors all = pair.tensors();
   const std::string missing = all.back().first, turned_name = "blocks.0.proj1.weight", integers = all[0].first;
@@ -145,7 +145,7 @@ TEST_CASE("load_parameters: all missing, unused or misshapen tensors are named, 
   CHECK(changed == report.loaded.size());
 }
 
-TEST_CASE("load_parameters: two tensors of one parameter must be the same, and rearranged tensors must fit") {
+TEST_CASE("load_parameters: two tensors for one parameter must be equal, and rearranged tensors must fit") {
   const Pair pair;
   Tensors all = pair.tensors();
   const std::string name = "blocks.0.proj1.weight";
@@ -156,19 +156,20 @@ TEST_CASE("load_parameters: two tensors of one parameter must be the same, and r
   all.pop_back();
   const Rename wrong = [&](const std::string& tensor) -> TensorRole {
     if (tensor == name) return {tensor, turned};
-    if (tensor == "blocks.0.proj1.bias") return {tensor, turned};  // it has one axis
+    if (tensor == "blocks.0.proj1.bias") return {tensor, turned};  // it has only one axis
     return {tensor};
   };
   const std::string error = error_of([&] { (void)load_parameters(*pair.to, pair.file(all), wrong); });
   CHECK(contains(error, name + " is (6, 8) after rearranging, but the config requires (8, 6)"));
   const std::string eight = to_string(Shape{8});
   CHECK(contains(error, "blocks.0.proj1.bias is " + eight + ", which can't be rearranged to " + eight + ": "));
-  // Beyond the first names, only their number is given.
+  // The error lists the first names and then only the number of others.
   const std::string many = error_of([&] { (void)load_parameters(*pair.to, pair.file({{"x", Tensor::zeros({1})}})); });
   CHECK(contains(many, " more; there are tensors that the config does not require: x"));
 }
 
-TEST_CASE("load_parameters: a model that is being trained keeps its flat buffers; one for inference isn't written") {
+TEST_CASE(
+    "load_parameters: a model in training keeps its flat buffers, and one loaded for inference can't be written") {
   const Pair pair;
   ParameterSet set(pair.to->parameters());
   const SafetensorsFile file = pair.file(pair.tensors());

@@ -1,4 +1,4 @@
-// Loading for inference, for training and from memory.
+// Tests of loading for inference, for training and from memory.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -23,7 +23,7 @@
 namespace weft::test {
 namespace {
 
-// A model whose sizes are multiples of no vector or block, and its checkpoint.
+// A model and its checkpoint. The sizes are not multiples of any vector or block.
 struct Saved {
   TemporaryFolder folder;
   std::unique_ptr<Model> model;
@@ -54,8 +54,8 @@ Tensor tokens_of(std::int64_t b, std::int64_t n) {
   return Tensor::from(ids, {b, n});
 }
 
-// Products of few rows; of many, which pack the weights at their second call; and of few again, which read the packed
-// weights. Those of a stream pack at the ninth call.
+// Computes products of few rows, of many rows, which pack the weights at their second call, and of few rows again,
+// which read the packed weights. A stream packs the weights at the ninth call.
 std::vector<Tensor> answers(const Model& model) {
   std::vector<Tensor> all;
   for (const auto& [b, n] :
@@ -76,8 +76,8 @@ void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want)
   }
 }
 
-// Bytes of the file that are in this process's memory now through its mapping. The system may keep some more around
-// those that were read.
+// Returns how many bytes of the file are now in this process's memory through its mapping. The system may keep some
+// more bytes around those that were read.
 std::int64_t resident_of(const std::string& path) {
   std::ifstream maps("/proc/self/smaps");
   std::int64_t resident = 0;
@@ -98,7 +98,7 @@ std::int64_t elements_of(const Model& model, const std::string& last_of_name) {
 
 }  // namespace
 
-TEST_CASE("loading: for inference, for training, from memory: the same bits, in every architecture and task") {
+TEST_CASE("loading: for inference, for training, from memory: the same bits for every architecture and task") {
   for (const std::string& arch : own_architectures)
     for (Task task : architecture(arch).tasks)
       for (const std::int64_t d_model : {37, sweep(256, 64)}) {
@@ -124,7 +124,7 @@ TEST_CASE("loading: for inference, for training, from memory: the same bits, in 
       }
 }
 
-TEST_CASE("loading: the bytes in memory may go when the model is loaded without an owner, or lie at any address") {
+TEST_CASE("loading: without an owner, the bytes may be freed after loading, and they may have any address") {
   const Saved saved("gmlp", Task::causal_lm);
   const auto want = answers(*saved.model);
   for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
@@ -141,7 +141,7 @@ TEST_CASE("loading: the bytes in memory may go when the model is loaded without 
   }
 }
 
-TEST_CASE("loading: for inference, values stay in the file") {
+TEST_CASE("loading: for inference, values remain in the file") {
   const Saved saved("gmlp", Task::causal_lm);
   const auto bytes = saved.bytes();
   const Checkpoint loaded = load_checkpoint(view_of(bytes), Purpose::inference);
@@ -153,7 +153,7 @@ TEST_CASE("loading: for inference, values stay in the file") {
   }
 }
 
-TEST_CASE("loading: damaged bytes in memory are refused, by their name") {
+TEST_CASE("loading: damaged bytes in memory are refused, and the error has their name") {
   const Saved saved("fnet", Task::classifier);
   const std::string whole = *saved.bytes();
   for (std::size_t cut = 0; cut < whole.size(); cut += 997) {
@@ -177,7 +177,7 @@ TEST_CASE("loading: damaged files are refused for inference, too") {
   }
 }
 
-TEST_CASE("loading: a parameter of another shape is named, with both shapes") {
+TEST_CASE("loading: an error for a parameter with another shape names both shapes") {
   const Saved saved("gmlp", Task::causal_lm);
   const std::string symbols = std::to_string(saved.tokenizer->size());
   const SafetensorsFile file(saved.file());
@@ -191,7 +191,7 @@ TEST_CASE("loading: a parameter of another shape is named, with both shapes") {
                    "embedding.weight is (37, " + symbols + "), but the config requires (" + symbols + ", 37)"));
 }
 
-TEST_CASE("loading: writing, training and saving a model that was loaded for inference says how to load it") {
+TEST_CASE("loading: an error for writing, training or saving a model loaded for inference says how to load it") {
   const Saved saved("gmlp", Task::causal_lm);
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
   const Model& model = *loaded.model;
@@ -214,14 +214,14 @@ TEST_CASE("loading: writing, training and saving a model that was loaded for inf
   refused([&] { (void)copy_parameters(*saved.model, model); }, "[parameter]");
   CHECK_THROWS_AS(Tensor(parameter.value()).mutable_data<float>(), Error);
   check_same(answers(model), answers(*saved.model));
-  // Reading works.
+  // Reading is allowed.
   const Checkpoint other = load_checkpoint(saved.path);
   randomize(other.model->parameters(), 0.1);
   CHECK(copy_parameters(model, *other.model).empty());
   check_same(answers(*other.model), answers(model));
 }
 
-TEST_CASE("loading: other types than f32 are converted, and not writable either") {
+TEST_CASE("loading: types other than f32 are converted, and are not writable either") {
   const Saved saved("fnet", Task::masked_lm);
   const SafetensorsFile file(saved.file());
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -233,7 +233,7 @@ TEST_CASE("loading: other types than f32 are converted, and not writable either"
   CHECK(contains(error_of([&] { (void)ParameterSet(loaded.model->parameters()); }), "Purpose::training"));
 }
 
-TEST_CASE("loading: weights that are stored in bf16 are those of a model in f32 that was rounded") {
+TEST_CASE("loading: weights stored in bf16 give the same model as a rounded f32 model") {
   const Saved saved("gmlp", Task::causal_lm);
   const SafetensorsFile file(saved.file());
   std::vector<std::pair<std::string, Tensor>> tensors;
@@ -250,7 +250,7 @@ TEST_CASE("loading: weights that are stored in bf16 are those of a model in f32 
   }
 }
 
-TEST_CASE("loading: for inference, a file that is replaced or removed meanwhile changes nothing") {
+TEST_CASE("loading: for inference, replacing or removing the file has no effect") {
   const Saved saved("gmlp", Task::causal_lm), other("gmlp", Task::causal_lm);
   randomize(other.model->parameters(), 0.01);
   const auto want = answers(*saved.model);
@@ -261,7 +261,7 @@ TEST_CASE("loading: for inference, a file that is replaced or removed meanwhile 
   check_same(answers(*loaded.model), want);
 }
 
-TEST_CASE("loading: for training, pages copied from a mapped file are given back") {
+TEST_CASE("loading: for training, pages copied from a mapped file are released") {
   const Saved saved("fnet", Task::masked_lm, 512);
   const os::MappedFile file = os::map_file(saved.file());
   const Checkpoint loaded = load_checkpoint({file.data, file.size, file.owner, true});
@@ -269,7 +269,7 @@ TEST_CASE("loading: for training, pages copied from a mapped file are given back
   check_same(answers(*loaded.model), answers(*saved.model));
 }
 
-TEST_CASE("loading: each weight is in memory once") {
+TEST_CASE("loading: each weight is in memory only once") {
   const Saved saved("fnet", Task::masked_lm, 512);  // 2 layers of 512 × 2048, twice; two of 512 × 512; a tied table
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(saved.file()));
   std::int64_t linear = 0;  // bytes of the packed weights, except for the output's, which is the embedding's
@@ -282,7 +282,7 @@ TEST_CASE("loading: each weight is in memory once") {
   {
     const Checkpoint trained = load_checkpoint(saved.path);
     CHECK(own() > size * 9 / 10);
-    CHECK(own() < size * 5 / 4);  // size classes
+    CHECK(own() < size * 5 / 4);  // size classes need some more
     CHECK(static_cast<std::int64_t>(context.memory().use().peak) == own());
     CHECK(resident_of(saved.file()) == 0);
   }
@@ -290,22 +290,22 @@ TEST_CASE("loading: each weight is in memory once") {
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
   CHECK(own() == 0);
   (void)(*loaded.model)(tokens_of(1, 5));
-  CHECK(own() == 0);  // few rows read the weights in the file
+  CHECK(own() == 0);  // products of few rows read the weights in the file
   (void)(*loaded.model)(tokens_of(1, 40));
   CHECK(own() == 0);  // the first call reads the weights in the file
   (void)(*loaded.model)(tokens_of(1, 40));
   CHECK(own() >= linear);
   CHECK(own() < linear * 5 / 4);
-  // Around later reads, the system maps some pages at once, even of weights that were given back.
+  // Around later reads, the system maps several pages together, even of weights that were released.
   constexpr std::int64_t around = 64 << 10;
   const auto tensors = static_cast<std::int64_t>(loaded.model->parameters().size());
-  for (const std::int64_t n : {40, 1, 5, 16}) {  // even few rows read the packed weights
+  for (const std::int64_t n : {40, 1, 5, 16}) {  // now even products of few rows read the packed weights
     (void)(*loaded.model)(tokens_of(1, n));
     CHECK(resident_of(saved.file()) < size - linear + tensors * around);
   }
 }
 
-TEST_CASE("loading: weights are packed by several calls with few rows, too") {
+TEST_CASE("loading: several calls with few rows pack the weights, too") {
   const Saved saved("gmlp", Task::causal_lm, 256);
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
   Context context;
@@ -318,13 +318,13 @@ TEST_CASE("loading: weights are packed by several calls with few rows, too") {
     const Tensor got = (*loaded.model)(tokens_of(1, 3)), want = (*saved.model)(tokens_of(1, 3));
     CHECK(same_bits(got, want));
   }
-  CHECK(own() < 100000);  // only positions
+  CHECK(own() < 100000);  // only the positions
   const Tensor got = (*loaded.model)(tokens_of(1, 3)), want = (*saved.model)(tokens_of(1, 3));
   CHECK(same_bits(got, want));
   CHECK(own() >= static_cast<std::size_t>(elements_of(*saved.model, "proj") * 4));
 }
 
-TEST_CASE("loading: memory that can't be given back stays as it is, and holds each weight once") {
+TEST_CASE("loading: memory that can't be released stays unchanged, and holds each weight once") {
   const Saved saved("fnet", Task::masked_lm, 128);
   const auto bytes = saved.bytes();
   const std::string copy = *bytes;
@@ -359,7 +359,7 @@ TEST_CASE("loading: threads share a model that was loaded for inference") {
   for (const auto& one : got) check_same(one, want);
 }
 
-TEST_CASE("loading: under another instruction set than the weights were packed for") {
+TEST_CASE("loading: with another instruction set than that for which the weights were packed") {
   const Saved saved("gmlp", Task::causal_lm, 64);
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
   for (int turn = 0; turn < 2; ++turn)
@@ -371,7 +371,7 @@ TEST_CASE("loading: under another instruction set than the weights were packed f
     }
 }
 
-TEST_CASE("loading: no tape takes the parameters of a model that was loaded for inference") {
+TEST_CASE("loading: no tape accepts the parameters of a model that was loaded for inference") {
   const Saved saved("gmlp", Task::causal_lm);
   const Checkpoint loaded = load_checkpoint(saved.path, Purpose::inference);
   const Tape tape;
@@ -379,7 +379,7 @@ TEST_CASE("loading: no tape takes the parameters of a model that was loaded for 
   CHECK((*loaded.model)(tokens_of(2, 20)).node().tape == 0);
 }
 
-TEST_CASE("loading: parameters without memory may be assigned to, not written") {
+TEST_CASE("loading: parameters without memory can be assigned, but not written") {
   Init shapes;
   shapes.shapes_only = true;
   Parameter parameter = shapes.normal({5, 3}, 1);

@@ -1,4 +1,4 @@
-// Models whose weights are copied out of their file: changes of the file don't affect them.
+// Tests of models whose weights are copied from their file, so that changes to the file have no effect.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -29,7 +29,7 @@ Checkpoint made(const std::string& arch, Task task) {
   return checkpoint;
 }
 
-// How a folder is written, and how it is loaded.
+// How a folder is written and loaded.
 struct Form {
   std::string name;
   Checkpoint checkpoint;
@@ -74,7 +74,7 @@ LoadOptions copying() {
 
 }  // namespace
 
-TEST_CASE("loading a copy: the file is truncated and overwritten in place, the bits are the same, in every format") {
+TEST_CASE("loading a copy: after the file is truncated and overwritten, every format gives the same bits") {
   for (const Form& form : forms()) {
     CAPTURE(form.name);
     const TemporaryFolder folder;
@@ -119,7 +119,7 @@ TEST_CASE("loading a copy: parameters are not writable, and lie in one block of 
   for (auto& [name, parameter] : trained.model->parameters()) CHECK(parameter.writable());
 }
 
-TEST_CASE("loading a copy: from bytes with an owner, too") {
+TEST_CASE("loading a copy: also from bytes with an owner") {
   const TemporaryFolder folder;
   const Checkpoint saved = made("tnn", Task::causal_lm);
   save_checkpoint(folder / "saved", *saved.model, *saved.tokenizer);
@@ -136,7 +136,7 @@ TEST_CASE("safetensors: a file that is read into memory") {
   save_safetensors(folder / "a", {{"x", Tensor::full({1000}, 3)}});
   const SafetensorsFile file(folder / "a", Load::copy);
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(folder / "a"));
-  for (int i = 0; i < 3; ++i) (void)Tensor::full({size}, 7, DType::i8);  // would reuse memory that was freed
+  for (int i = 0; i < 3; ++i) (void)Tensor::full({size}, 7, DType::i8);  // would reuse the memory if it had been freed
   const Tensor view = file.load("x");
   std::filesystem::resize_file(folder / "a", 0);
   CHECK(view.data<float>()[999] == 3);
@@ -151,7 +151,7 @@ TEST_CASE("safetensors: a file that is read into memory") {
   if (!unsupported) CHECK_THROWS_WITH_AS(SafetensorsFile(folder / "a", Load::copy), doctest::Contains("/a\": "), Error);
 }
 
-TEST_CASE("C interface: a copy of the weights, by weft_load_with") {
+TEST_CASE("C interface: weft_load_with copies the weights") {
   const TemporaryFolder folder;
   const Checkpoint saved = made("gmlp", Task::causal_lm);
   save_checkpoint(folder / "saved", *saved.model, *saved.tokenizer);

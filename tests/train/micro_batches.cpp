@@ -1,4 +1,4 @@
-// Micro-batches: a step uses the mean gradient of several batches.
+// Tests of micro-batches, with which a step uses the mean gradient of several batches.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace weft::test {
 
 TEST_CASE("micro-batches: a step of two uses the mean gradient of both") {
-  // Without dropout and with batches of one row, both ways see the same rows.
+  // Without dropout and with batches of one row, both models see the same rows.
   LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1, Padding::full), two(rows, rows, v, 8, 2, Padding::full);
@@ -27,7 +27,7 @@ TEST_CASE("micro-batches: a step of two uses the mean gradient of both") {
   for (std::size_t i = 0; i < values[0].size(); ++i) CHECK(values[0][i] == doctest::Approx(values[1][i]).epsilon(1e-8));
 }
 
-TEST_CASE("micro-batches: their mean gradient, not their sum, makes a step, and is what clipping sees") {
+TEST_CASE("micro-batches: a step and clipping use their mean gradient, not their sum") {
   // SGD, because its steps are proportional to the gradient, unlike Adam's.
   LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
@@ -53,7 +53,7 @@ TEST_CASE("micro-batches: their mean gradient, not their sum, makes a step, and 
   }
 }
 
-TEST_CASE("micro-batches: each of each step has rows and dropout masks of its own") {
+TEST_CASE("micro-batches: each micro-batch of each step has its own rows and dropout masks") {
   for (const std::string arch : {"gmlp", "tnn", "fnet"}) {
     CAPTURE(arch);
     const SmallTask small = small_task(arch, usual_task(arch));
@@ -99,7 +99,7 @@ class UnevenData : public TextData {
   }
 };
 
-TEST_CASE("micro-batches that predict more have more weight, like in one large batch") {
+TEST_CASE("micro-batches that predict more symbols have more weight, as in one large batch") {
   const UnevenData one(1), six(6);
   for (const double smoothing : {0.0, 0.2}) {
     std::vector<double> values[2], losses[2];
@@ -124,7 +124,7 @@ TEST_CASE("micro-batches that predict more have more weight, like in one large b
   }
 }
 
-TEST_CASE("label smoothing: the cross entropy with a target that is spread over all classes") {
+TEST_CASE("label smoothing: the cross entropy with a target that is distributed over all classes") {
   const UnevenData data(6);
   const double epsilon = 0.3;
   const auto config = R"({"d_model":8,"layers":1,"seq_len":8})";

@@ -1,4 +1,4 @@
-// Muon: its matrices against its formulas on plain numbers, and AdamW for everything else.
+// Tests Muon against its formulas on plain numbers for matrices, and as AdamW for all other parameters.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ Matrix sum(double a, const Matrix& x, double b, const Matrix& y) {
   return z;
 }
 
-// Newton and Schulz's iteration on the side that x has, even if the other one is smaller: the same matrix.
+// Newton-Schulz iteration on x as it is, even if the other side is smaller. The resulting matrix is the same.
 Matrix orthogonal(Matrix x) {
   double squares = 0;
   for (const auto& row : x)
@@ -77,7 +77,7 @@ void set_gradients(ParameterSet& set, unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("muon: matrices of every shape against plain loops") {
+TEST_CASE("muon: matrices of every shape equal plain loops") {
   for (const Shape& shape : {Shape{3, 5}, Shape{5, 3}, Shape{4, 4}, Shape{1, 7}, Shape{7, 1}, Shape{2, 3, 4}})
     for (const double clip : {0.0, 0.5}) {
       CAPTURE(shape);
@@ -101,7 +101,7 @@ TEST_CASE("muon: matrices of every shape against plain loops") {
     }
 }
 
-TEST_CASE("muon: all directions of a matrix change about equally, however different the gradient's are") {
+TEST_CASE("muon: all directions of a matrix change about equally, even if the gradient's directions differ") {
   const NamedParameters parameters = {{"w", Parameter(Tensor::zeros({6, 10}, DType::f64))}};
   Optimizer optimizer(parameters, {"muon", {}, 0.0, 0});
   set_gradients(optimizer.parameters(), 3);
@@ -115,7 +115,7 @@ TEST_CASE("muon: all directions of a matrix change about equally, however differ
   }
 }
 
-TEST_CASE("optimizers of matrices: groups of parameters stay in their places") {
+TEST_CASE("optimizers of matrices: groups of parameters keep their positions") {
   for (const char* name : {"muon", "adafactor"}) {
     CAPTURE(name);
     const auto parameters = [] {
@@ -150,7 +150,7 @@ TEST_CASE("optimizers of matrices: groups of parameters stay in their places") {
   }
 }
 
-TEST_CASE("muon: vectors, embeddings and heads change by AdamW; a matrix of zeros and an empty one stay") {
+TEST_CASE("muon: AdamW updates vectors, embeddings and heads, and zero or empty matrices don't change") {
   const auto parameters = [] {
     return NamedParameters{{"embedding.weight", Parameter(random_numbers({4, 3}, 1))},
                            {"head.weight", Parameter(random_numbers({2, 3}, 2))},
@@ -177,7 +177,7 @@ TEST_CASE("muon: vectors, embeddings and heads change by AdamW; a matrix of zero
   CHECK(still[0].second.value().to_vector<double>() == std::vector<double>(9, 0));
 }
 
-TEST_CASE("muon: trains in f32, with the same bits at any number of threads") {
+TEST_CASE("muon: trains in f32, with the same bits for any number of threads") {
   const auto trained = [](int threads) {
     Context context;
     context.set_threads(threads);

@@ -1,4 +1,4 @@
-// NumPy's arrays as rows: pictures, sequences of frames, and their labels.
+// Tests of NumPy's arrays as rows: pictures, sequences of frames, and their labels.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// As numpy.save writes it.
+// A file as numpy.save writes it.
 std::string npy_of(const std::string& type, const std::string& shape, const std::string& data, bool fortran = false) {
   std::string header =
       "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
@@ -31,7 +31,7 @@ std::string bytes_of(const std::vector<T>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
 }
 
-// As numpy.savez writes it, without checksums. method 8: compressed.
+// A file as numpy.savez writes it, but without checksums. If `method` is 8, it is compressed.
 std::string npz_of(const std::vector<std::pair<std::string, std::string>>& arrays, int method = 0) {
   std::string zip, directory;
   for (const auto& [name, data] : arrays) {
@@ -64,7 +64,7 @@ std::string refused(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("NumPy: sequences of every type of numbers, with labels in the file beside them") {
+TEST_CASE("NumPy: sequences of every type of numbers, with labels in the file next to them") {
   const TemporaryFolder folder;
   folder.write("train-y.npy", npy_of("<i8", "(2,)", bytes_of<std::int64_t>({7, -1})));
   const auto with = [&](const std::string& type, const std::string& data) {
@@ -106,14 +106,14 @@ TEST_CASE("NumPy: pictures, text labels and numbers, in a .npz") {
   CHECK(unlabelled->content() == RowContent::pictures);
   std::string text;
   CHECK((unlabelled->next(text) && text == "abcdef"));
-  // Colors.
+  // Color pictures.
   folder.write("X_test.npy", npy_of("|u1", "(1, 1, 2, 3)", "abcdef"));
   folder.write("y_test.npy", npy_of("|u1", "(1,)", "\x05"));
   CHECK(read_labelled(folder / "X_test.npy").picture.channels == 3);
   CHECK(label(read_labelled(folder / "X_test.npy"), 0) == "5");
 }
 
-TEST_CASE("NumPy: damaged and unusable files are refused by name") {
+TEST_CASE("NumPy: damaged and unusable files are refused, and the error names the problem") {
   const TemporaryFolder folder;
   const std::string good = npy_of("<f4", "(2, 2)", bytes_of<float>({1, 2, 3, 4}));
   folder.write("y.npy", npy_of("<i8", "(2,)", bytes_of<std::int64_t>({0, 1})));
@@ -155,7 +155,7 @@ TEST_CASE("NumPy: damaged and unusable files are refused by name") {
   }
 }
 
-TEST_CASE("frame rows: regression, several labels and tags of sequences; rows are cut") {
+TEST_CASE("frame rows: regression, several labels and tags of sequences, and truncated rows") {
   LabelledTexts rows;
   rows.channels = 1;
   for (int k = 0; k < 6; ++k) {
@@ -167,17 +167,17 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences; rows ar
   CHECK(input.mean[0] == doctest::Approx((2.5 + 1 + 2) / 3));
   CHECK(input.deviation[0] == doctest::Approx(std::sqrt(85.0 / 18 - 33.0 * 33 / 18 / 18)));
   CHECK(longest_row(rows, input) == 3);
-  LabelledTexts far = rows;  // a large offset costs no precision
+  LabelledTexts far = rows;  // a large offset doesn't reduce the precision
   far.texts.clear();
   for (int k = 0; k < 6; ++k) far.texts.push_back(bytes_of<float>({1.6e7F + static_cast<float>(2 * k)}));
   CHECK(frame_input(far).deviation[0] == doctest::Approx(std::sqrt(35.0 / 3)));
   CHECK(frame_input(far).mean[0] == doctest::Approx(1.6e7 + 5).epsilon(1e-12));
   const auto numbers = frame_data({}, rows, find_targets(Task::regression, rows), input, 2, 6);
   const Batch batch = numbers->validation(0);
-  CHECK(batch.frames.shape() == Shape{6, 2, 1});  // cut to 2 frames
+  CHECK(batch.frames.shape() == Shape{6, 2, 1});  // truncated to 2 frames
   CHECK(batch.target.to_vector<float>() == std::vector<float>{0.5, 1.5, 2.5, 3.5, 4.5, 5.5});
 
-  // A model predicts from as many frames as in training.
+  // A model predicts from as many frames as it had in training.
   const TemporaryFolder folder;
   const auto model =
       make_model({"tnn", Task::regression, 0, 1, R"({"d_model":4,"layers":1})", input}, {Random(3), DType::f32});

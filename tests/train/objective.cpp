@@ -1,4 +1,4 @@
-// Losses and metrics of tasks on rows: values by formulas and from scikit-learn and conlleval, gradients.
+// Tests of losses and metrics of tasks on rows: values from formulas, scikit-learn and conlleval, and gradients.
 #include "weft/objective.h"
 
 #include <doctest/doctest.h>
@@ -61,7 +61,7 @@ TEST_CASE("mse_loss, huber_loss and binary_cross_entropy: formulas and gradients
   CHECK_THROWS_AS((void)binary_cross_entropy(x, Tensor::zeros({3, 2}, DType::i64)), Error);
 }
 
-TEST_CASE("focal_loss: class weights as PyTorch divides by them, and the focal factor") {
+TEST_CASE("focal_loss: class weights with PyTorch's normalization, and the focal factor") {
   const Tensor x = values({0.5, -1, 2, 1, 0, -0.5, -2, 0.3, 0.1, 5, 5, 5}, {4, 3});
   const Tensor target = Tensor::from<std::int64_t>({2, 0, -100, 1}, {4});
   const std::vector<double> weights{1, 4, 0.5};
@@ -91,7 +91,7 @@ TEST_CASE("focal_loss: class weights as PyTorch divides by them, and the focal f
   CHECK_THROWS_AS((void)focal_loss(x, target, {1, 0, 1}, 0), Error);
 }
 
-TEST_CASE("regression metrics: MAE and R2 as scikit-learn's r2_score, also over several batches") {
+TEST_CASE("regression metrics: MAE, and R2 as from scikit-learn's r2_score, also over several batches") {
   const auto meter = make_objective(Task::regression, {"a", "b"})->meter();
   meter->add(values({2.5, 1, 0, 2}, {2, 2}), with_target(Tensor::from<float>({3, 1, -0.5f, 2}, {2, 2})));
   meter->add(values({2, 3, 8, 4}, {2, 2}), with_target(Tensor::from<float>({2, 3, 7, 3}, {2, 2})));
@@ -107,14 +107,16 @@ TEST_CASE("regression metrics: MAE and R2 as scikit-learn's r2_score, also over 
   CHECK(metric(*constant, "R2") == 0);
 }
 
-TEST_CASE("multilabel metrics: as scikit-learn's f1_score and average_precision_score") {
+TEST_CASE("multilabel metrics: as from scikit-learn's f1_score and average_precision_score") {
   const auto meter = make_objective(Task::multilabel, {"a", "b", "c"})->meter();
-  // For label a the scores are 0.1, 0.4, 0.35, 0.8 (less 0.5), the labels 0, 0, 1, 1: sklearn gives 0.8333.
+  // For label a, the scores are 0.1, 0.4, 0.35 and 0.8 (minus 0.5), and the labels 0, 0, 1, 1. sklearn gives 0.8333.
   meter->add(values({-0.4, 1, -1, -0.1, -1, -1}, {2, 3}), with_target(Tensor::from<float>({0, 1, 0, 0, 1, 0}, {2, 3})));
   meter->add(values({-0.15, 1, -1, 0.3, -2, 1}, {2, 3}), with_target(Tensor::from<float>({1, 0, 0, 1, 0, 0}, {2, 3})));
-  // b: scores 1, -1, 1, -2, labels 1, 1, 0, 0: the two scores of 1 count together: 0.5 · 1/2 + 0.5 · 2/3
+  // For label b, the scores are 1, -1, 1, -2, and the labels 1, 1, 0, 0. The two equal scores of 1 count together: 0.5
+  // · 1/2 + 0.5 · 2/3.
   CHECK(metric(*meter, "average precision") == doctest::Approx((0.8333333333 + (0.25 + 1.0 / 3)) / 2));
-  // a: 1 of 1 predicted, 2 actual: F1 2/3. b: 1 of 2 predicted, 2 actual: 1/2. c: 1 predicted, none actual.
+  // a: 1 predicted and correct, 2 actual, so F1 is 2/3. b: 2 predicted, 1 of them correct, 2 actual, so F1 is 1/2. c: 1
+  // predicted, none actual.
   CHECK(metric(*meter, "micro F1") == doctest::Approx(2.0 * 2 / (4 + 4)));
   CHECK(metric(*meter, "macro F1") == doctest::Approx((2.0 / 3 + 0.5) / 2));
 }
@@ -131,8 +133,8 @@ TEST_CASE("tagging metrics: spans as conlleval finds them") {
     for (std::size_t i = 0; i < best.size(); ++i) x[i * 3 + static_cast<std::size_t>(best[i])] = 1;
     return Tensor::from(x, {rows, std::ssize(best) / rows, 3});
   };
-  // The first row has the spans [0, 2) and [3, 4), of which the first is found. The second has [1, 2), found, and its
-  // last token isn't counted.
+  // The first row has the spans [0, 2) and [3, 4), and only the first one is found. The second row has [1, 2), which is
+  // found. Its last token doesn't count.
   meter->add(scores({1, 2, 0, 0, 0, 1, 0, 2}, 2),
              with_target(Tensor::from<std::int64_t>({1, 2, 0, 1, 0, 1, 0, -100}, {2, 4})));
   CHECK(metric(*meter, "span F1") == doctest::Approx(2.0 * 2 / (2 + 3)));
@@ -142,7 +144,7 @@ TEST_CASE("tagging metrics: spans as conlleval finds them") {
   CHECK(other->metrics().size() == 2);
 }
 
-TEST_CASE("objectives: options that don't fit are refused") {
+TEST_CASE("objectives: invalid options are refused") {
   const auto refused = [](Task task, const std::vector<std::string>& outputs, const ObjectiveOptions& options) {
     return error_of([&] { (void)make_objective(task, outputs, options); });
   };

@@ -18,7 +18,7 @@ NamedParameters small_parameters() {
           {"b", Parameter(Tensor::from<double>({7}, {1}))}};
 }
 
-// The numbers in the order w, a, b: matrices first.
+// Returns the numbers in the order w, a, b, with the matrix first.
 Numbers flat(const NamedParameters& p) {
   Numbers all;
   for (std::size_t i : {1, 0, 2})
@@ -40,7 +40,7 @@ void set_gradient(ParameterSet& set, const Numbers& g) {
   }
 }
 
-// The values of one number that a rule changes, and the inputs of the rule.
+// One number's values that a rule changes, and the inputs of the rule.
 struct Number {
   double p, m = 0, v = 0;
 };
@@ -77,7 +77,7 @@ void plain_lion(Number& n, const Told& o) {
   n.m = beta2 * n.m + (1 - beta2) * o.g;
 }
 
-// The rule of each optimizer, one number at a time, and options for the test, none of them a default.
+// The rule of each optimizer for one number, and options for the test that differ from the defaults.
 struct Case {
   Rule rule;
   std::map<std::string, double> own;
@@ -97,7 +97,7 @@ void plain_step(std::vector<Number>& numbers, const Numbers& gradient, int t, do
     cases.at(o.name).rule(numbers[i], {gradient[i] * scale, i < 4 ? *o.weight_decay : 0, lr, t, o.own});
 }
 
-// Names and values of `options`, including those that are left out.
+// Returns the names and values of all options, including those that are omitted.
 OptimizerOptions usual_options(const OptimizerInfo& info) {
   OptimizerOptions options{info.name};
   for (const auto& option : info.own) options.own[option.name] = option.usual;
@@ -105,7 +105,7 @@ OptimizerOptions usual_options(const OptimizerInfo& info) {
   return options;
 }
 
-// weft's own optimizers, without those that other tests register.
+// Returns weft's own optimizers, without those that other tests register.
 std::vector<OptimizerInfo> own_optimizers() {
   std::vector<OptimizerInfo> all = optimizers();
   std::erase_if(all, [](const OptimizerInfo& info) { return info.name.starts_with("test's "); });
@@ -123,8 +123,8 @@ std::string error_of(const OptimizerOptions& options) {
 
 }  // namespace
 
-TEST_CASE("optimizers: clipping, and decay of only matrices, against plain loops, with default and other options") {
-  CHECK(own_optimizers().size() == cases.size() + 2);  // Muon and Adafactor have tests of their own
+TEST_CASE("optimizers: clipping, and decay of matrices only, equal plain loops, with default and other options") {
+  CHECK(own_optimizers().size() == cases.size() + 2);  // Muon and Adafactor have their own tests
   for (const OptimizerInfo& info : own_optimizers()) {
     if (info.name == "muon" || info.name == "adafactor") continue;
     OptimizerOptions others = usual_options(info);
@@ -139,7 +139,7 @@ TEST_CASE("optimizers: clipping, and decay of only matrices, against plain loops
         std::vector<Number> numbers;
         for (double p : flat(parameters)) numbers.push_back({p});
         OptimizerOptions given = options;
-        if (options.own == usual_options(info).own) given = {info.name, {}, {}, clip};  // all left out
+        if (options.own == usual_options(info).own) given = {info.name, {}, {}, clip};  // all are omitted
         Optimizer optimizer(parameters, given);
         for (int t = 1; t <= 5; ++t) {
           set_gradient(optimizer.parameters(), gradient(t));
@@ -151,7 +151,7 @@ TEST_CASE("optimizers: clipping, and decay of only matrices, against plain loops
         }
         const Numbers got = flat(parameters);
         for (std::size_t i = 0; i < 8; ++i) CHECK(got[i] == doctest::Approx(numbers[i].p).epsilon(1e-12));
-        // State files keep the states in this order.
+        // State files have the states in this order.
         ParameterSet& set = optimizer.parameters();
         std::size_t next = 0;
         for (const ParameterSet::Entry& entry : set.entries())
@@ -164,7 +164,7 @@ TEST_CASE("optimizers: clipping, and decay of only matrices, against plain loops
   }
 }
 
-TEST_CASE("optimizers: their names, states and usual options") {
+TEST_CASE("optimizers: their names, states and default options") {
   const auto text = [](const OptimizerOptions& o) { return Optimizer(small_parameters(), o).description(); };
   CHECK(text({}) == R"({"optimizer":"adamw","beta1":0.9,"beta2":0.99,"eps":1e-08,"weight-decay":0.1,"clip":1.0})");
   CHECK(text({"adam"}) ==
@@ -180,7 +180,7 @@ TEST_CASE("optimizers: their names, states and usual options") {
   }
 }
 
-TEST_CASE("optimizers: unknown names, options and values, with nothing changed") {
+TEST_CASE("optimizers: unknown names, options and values change nothing") {
   CHECK(error_of({"none"}).find("[optimizer] unknown optimizer \"none\", expected one of adamw, adam, sgd, lion") == 0);
   CHECK(error_of({"adam", {{"momentum", 0.9}}}) ==
         "[optimizer] adam has no momentum; its options are beta1, beta2, eps");
@@ -223,7 +223,7 @@ TEST_CASE("optimizer: only vectors, and only matrices") {
   }
 }
 
-TEST_CASE("optimizer: groups have a rate and a decay of their own, the first group counts") {
+TEST_CASE("optimizer: groups have their own rate and decay, and the first matching group counts") {
   const NamedParameters parameters = {{"blocks.1.w", Parameter(Tensor::from<double>({0.5, -1, 2, 4}, {2, 2}))},
                                       {"blocks.10.w", Parameter(Tensor::from<double>({3, 1}, {1, 2}))},
                                       {"head", Parameter(Tensor::from<double>({7, 8, 9}, {3}))},
@@ -252,7 +252,7 @@ TEST_CASE("optimizer: groups have a rate and a decay of their own, the first gro
         R"("weight-decay":0.25},{"name":"blocks.1","rate":0.5,"weight-decay":0.5}]})");
 }
 
-TEST_CASE("optimizer: a group of rate 0 keeps its parameters, groups that can't be are refused") {
+TEST_CASE("optimizer: a group with rate 0 keeps its parameters, and invalid groups are refused") {
   const NamedParameters parameters = small_parameters();
   OptimizerOptions options;
   options.groups = {{"w", 0}};

@@ -1,4 +1,4 @@
-// Optimizers and schedules of a program's own.
+// Tests of optimizers and schedules that a program defines.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,8 @@
 namespace weft::test {
 namespace {
 
-// p -= lr · scale · sign(g) for the first `decayed` elements, p -= lr · g for the others; the state counts the steps.
+// p -= lr · scale · sign(g) for the first `decayed` elements, and p -= lr · g for the others. The state counts the
+// steps.
 OptimizerKind signs(const std::string& name) {
   OptimizerKind kind;
   kind.name = name;
@@ -38,7 +39,7 @@ OptimizerKind signs(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("own optimizer: trains, is described, and resumes with the same bits") {
+TEST_CASE("own optimizer: trains, has a description, and resumes with the same bits") {
   register_optimizer(signs("test's signs"));
   const auto all = optimizers();
   CHECK(all.back().name == "test's signs");
@@ -89,7 +90,7 @@ TEST_CASE("own optimizer: names that are taken, and kinds without an update") {
   CHECK(std::none_of(all.begin(), all.end(), [](const OptimizerInfo& info) { return info.name == "test's none"; }));
 }
 
-TEST_CASE("own optimizer: no option may have the name of anything that a state holds") {
+TEST_CASE("own optimizer: an option can't have the name of anything that a state contains") {
   const TemporaryFolder folder;
   SmallTask small = small_task("gmlp", Task::causal_lm);
   Trainer(*small.model, *small.data, small_options(2)).save_state(folder / "state");
@@ -106,7 +107,7 @@ TEST_CASE("own optimizer: no option may have the name of anything that a state h
   }
 }
 
-TEST_CASE("own optimizer: ranges have their parameters; a replaced tensor is an error") {
+TEST_CASE("own optimizer: ranges come with their parameters, and replacing a tensor is an error") {
   static std::vector<std::pair<std::string, std::int64_t>> seen;  // the optimizer stays registered
   OptimizerKind looks = signs("test's looks");
   looks.update = [](ParameterRange& range, const UpdateStep&) {
@@ -132,7 +133,7 @@ TEST_CASE("own optimizer: ranges have their parameters; a replaced tensor is an 
   CHECK_THROWS_WITH_AS(lost.step(1, 1), doctest::Contains("replaced a tensor"), Error);
 }
 
-TEST_CASE("own groups: a run with groups resumes, one with other groups does not") {
+TEST_CASE("own groups: a run with the same groups resumes, one with other groups does not") {
   const TemporaryFolder folder;
   TrainOptions options = small_options(4);
   options.optimizer.groups = {{"embedding", 0.5}, {"blocks.0", 2, 0.0}};
@@ -154,7 +155,7 @@ TEST_CASE("own groups: a run with groups resumes, one with other groups does not
   }
 }
 
-TEST_CASE("own schedule: its rates are used, and its name belongs to the run") {
+TEST_CASE("own schedule: its rates are used, and its name is part of the run") {
   const TemporaryFolder folder;
   TrainOptions options = small_options(4);
   std::vector<double> rates;
@@ -179,7 +180,7 @@ TEST_CASE("own schedule: its rates are used, and its name belongs to the run") {
   CHECK(resumed.steps_done() == 4);
 }
 
-TEST_CASE("own schedule: it needs a name and finite rates; an error changes nothing") {
+TEST_CASE("own schedule: it needs a name and finite rates, and an error changes nothing") {
   SmallTask small = small_task("fnet", Task::classifier);
   TrainOptions options = small_options(4);
   for (const char* name : {"", "cosine"}) {

@@ -1,4 +1,4 @@
-// Labeled pictures: the IDX format, normalization, augmentation, training and classifying.
+// Tests of labeled pictures: the IDX format, normalization, augmentation, training and classification.
 #include "weft/pictures.h"
 
 #include <doctest/doctest.h>
@@ -53,7 +53,7 @@ TEST_CASE("pictures: IDX files with their labels") {
   CHECK_FALSE(unlabelled->next(pixels));
   CHECK(unlabelled->content() == RowContent::pictures);
 
-  // Colors, and dots instead of dashes in the names.
+  // Color pictures, and names with dots instead of dashes.
   folder.write("c.images.idx3", idx_header({1, 2, 1, 3}) + "abcdef");
   folder.write("c.labels.idx1", idx_header({1}) + std::string(1, '\0'));
   const LabelledTexts colors = read_labelled(folder / "c.images.idx3");
@@ -64,7 +64,7 @@ TEST_CASE("pictures: IDX files with their labels") {
   CHECK(values(picture) == std::vector<float>{'a', 'b', 'c', 'd', 'e', 'f'});
 }
 
-// Files of a format that only these tests know: "PIC", height, width and channels as digits, then the pixels.
+// A file format that only these tests know: "PIC", then height, width and channels as digits, then the pixels.
 void decode_test_pictures() {
   static const bool once = [] {
     register_picture_decoder(
@@ -77,7 +77,7 @@ void decode_test_pictures() {
   (void)once;
 }
 
-TEST_CASE("pictures: a folder for each label, by a decoder of the program") {
+TEST_CASE("pictures: a folder for each label, with a decoder that the program defines") {
   decode_test_pictures();
   const TemporaryFolder folder;
   folder.write("d/dog/1", "PIC121ab");
@@ -87,7 +87,7 @@ TEST_CASE("pictures: a folder for each label, by a decoder of the program") {
   CHECK(rows.form == "a folder for each label, pictures of 1 x 2 pixels with 3 channels");
   CHECK(rows.names == std::vector<std::string>{"cat", "dog"});
   CHECK(rows.labels == std::vector<std::int64_t>{0, 0, 1});
-  CHECK(rows.texts == std::vector<std::string>{"rgbRGB", "cccddd", "aaabbb"});  // gray ones in colors
+  CHECK(rows.texts == std::vector<std::string>{"rgbRGB", "cccddd", "aaabbb"});  // gray pictures are converted to color
   CHECK(rows.picture.channels == 3);
 
   const auto unlabelled = TextRows::open(folder / "d");
@@ -107,12 +107,12 @@ TEST_CASE("pictures: a folder for each label, by a decoder of the program") {
   CHECK((one->next(pixels) && pixels == "ab"));
 }
 
-TEST_CASE("pictures: hidden files, and texts beside pictures, are no rows") {
+TEST_CASE("pictures: hidden files, and texts next to pictures, are not rows") {
   decode_test_pictures();
   const TemporaryFolder folder;
   folder.write("d/cat/2", "PIC121ab");
   folder.write("d/cat/3", "PIC121cd");
-  folder.write("d/cat/README", "These are cats.");  // the first in order
+  folder.write("d/cat/README", "These are cats.");  // the first file in order
   folder.write("d/dog/.DS_Store", std::string("\0\0", 2));
   folder.write("d/dog/1", "PIC121ef");
   folder.write("d/dog/Thumbs.db", std::string("\0\0", 2));
@@ -130,7 +130,7 @@ TEST_CASE("pictures: hidden files, and texts beside pictures, are no rows") {
   int count = 0;
   while (unlabelled->next(pixels)) ++count;
   CHECK(count == 3);
-  folder.write("t/a/1.txt", "one");  // a picture among texts doesn't make them none
+  folder.write("t/a/1.txt", "one");  // a picture among texts doesn't turn them into pictures
   folder.write("t/a/2.txt", "two");
   folder.write("t/a/3", "PIC121\xFF\xFF");
   CHECK(contains(refused(folder / "t"), "t/a/3\": invalid UTF-8"));
@@ -221,16 +221,16 @@ TEST_CASE("pictures: the input's mean and deviation are those of all pixels") {
   CHECK_THROWS_AS((void)picture_input({}, 1), Error);
 }
 
-TEST_CASE("pictures: the usual patch is the smallest that makes at most 64 patches") {
+TEST_CASE("pictures: the default patch is the smallest that gives at most 64 patches") {
   CHECK(usual_patch({28, 28, 1}) == 4);
   CHECK(usual_patch({8, 8, 3}) == 1);
   CHECK(usual_patch({64, 32, 1}) == 8);
   CHECK(usual_patch({18, 12, 1}) == 2);  // 54 patches
-  CHECK(usual_patch({29, 31, 1}) == 1);  // no other side divides both
+  CHECK(usual_patch({29, 31, 1}) == 1);  // no other patch size divides both
   CHECK(usual_patch({1, 100, 1}) == 1);
 }
 
-TEST_CASE("pictures: augmentation mirrors and moves, the same for the same step, and only in training") {
+TEST_CASE("pictures: augmentation mirrors and shifts, with the same result for the same step, and only in training") {
   const LabelledTexts rows = small_pictures(0, 4);
   const InputSpec input = picture_input(rows, 2);
   const auto moved = [&](std::int64_t k, bool mirrored, std::int64_t down, std::int64_t right) {
@@ -262,7 +262,7 @@ TEST_CASE("pictures: augmentation mirrors and moves, the same for the same step,
       seen.insert(picture);
     }
   }
-  CHECK(seen.size() > 50);  // of 4 · 2 · 9
+  CHECK(seen.size() > 50);  // of 4 · 2 · 9 possible results
   CHECK(values(data->validation(0).frames).size() == 96);
   for (std::int64_t row = 0; row < 4; ++row)
     CHECK(values(slice(data->validation(0).frames, 0, row, row + 1)) == moved(row, false, 0, 0));
@@ -271,7 +271,7 @@ TEST_CASE("pictures: augmentation mirrors and moves, the same for the same step,
   CHECK_THROWS_AS((void)picture_data(rows, rows, input, 4, {false, -1}), Error);
 }
 
-TEST_CASE("pictures: sets that don't fit are refused") {
+TEST_CASE("pictures: sets with different kinds of pictures are refused") {
   const LabelledTexts rows = small_pictures(0, 6);
   InputSpec input = picture_input(rows, 2);
   LabelledTexts other = rows;
@@ -284,7 +284,7 @@ TEST_CASE("pictures: sets that don't fit are refused") {
   CHECK_THROWS_WITH_AS((void)picture_tensor("abc", input), doctest::Contains("got 3 bytes"), Error);
 }
 
-TEST_CASE("pictures: gray ones are read as colored by a model of colored ones, but not the other way round") {
+TEST_CASE("pictures: a model of color pictures reads gray pictures, but not the reverse") {
   const LabelledTexts gray = small_pictures(0, 6);
   LabelledTexts colored = gray;
   colored.picture.channels = 3;
@@ -301,7 +301,7 @@ TEST_CASE("pictures: gray ones are read as colored by a model of colored ones, b
                  "expected pictures of 4 x 6 pixels of 1 channel, got 4 x 6 pixels of 3 channels"));
 }
 
-TEST_CASE("pictures: every architecture learns them, and its checkpoint classifies them") {
+TEST_CASE("pictures: every architecture learns pictures, and its checkpoint classifies them") {
   LabelledTexts rows = small_pictures(0, 60);
   const LabelledTexts held_out = hold_out(rows, 0.2, 1);
   CHECK(held_out.picture.height == 4);

@@ -1,4 +1,4 @@
-// Several ranks compared with one process with as many micro-batches: the same bits.
+// Compares several ranks with one process that has as many micro-batches. They must give the same bits.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -39,12 +39,12 @@ struct Trained {
   std::string arch;
   Task task;
   std::int64_t batches = 1;
-  double clip = 0.05;  // below the gradient's norm
+  double clip = 0.05;  // less than the gradient's norm
   std::string optimizer = "sgd";
   int steps = 3;
 };
 
-// A few steps; ranks: null for one process.
+// Runs a few steps. `ranks` is null for one process.
 Outcome train(const Trained& what, Ranks* ranks) {
   const SmallTask small = small_task(what.arch, what.task);
   TrainOptions options = small_options(10);
@@ -75,7 +75,7 @@ class UnevenBatches : public TextData {
   }
 };
 
-// The outcome on each of the ranks.
+// Returns the outcome on each of the ranks.
 std::vector<Outcome> train_on(std::size_t size, const Trained& what) {
   std::vector<Outcome> outcomes(size);
   const auto errors = on_ranks(size, [&](Ranks& ranks) {
@@ -93,7 +93,7 @@ void check_same(std::size_t size, const Trained& what) {
   for (const Outcome& one : train_on(size, what)) CHECK(one == alone);
 }
 
-// run(null) trains in one process.
+// Compares several ranks with run(null), which trains in one process.
 void check_like_one_process(const std::function<Outcome(Ranks*)>& run) {
   const Outcome alone = run(nullptr);
   for (const std::size_t size : {2, 3}) {
@@ -109,7 +109,7 @@ void check_like_one_process(const std::function<Outcome(Ranks*)>& run) {
 
 }  // namespace
 
-TEST_CASE("ranks: every architecture and task, dropout, clipping: the bits of one process") {
+TEST_CASE("ranks: every architecture and task, dropout and clipping give the bits of one process") {
   for (const std::string& arch : own_architectures)
     for (const Task task : architecture(arch).tasks) {
       CAPTURE(arch);
@@ -132,9 +132,9 @@ TEST_CASE("ranks: with every optimizer, and without clipping") {
     for (const double clip : {0.0, 0.05}) check_same(2, {"tnn", Task::causal_lm, 2, clip, optimizer, 5});
 }
 
-TEST_CASE("ranks: buckets of a larger model come while backward runs") {
-  // Several megabytes of parameters: many buckets, some matrices in more than one, and more buckets than may be in
-  // progress at once.
+TEST_CASE("ranks: buckets of a larger model are sent while backward runs") {
+  // Several megabytes of parameters give many buckets. Some matrices are in several buckets, and there are more buckets
+  // than may be in progress concurrently.
   const std::string text = small_text();
   const TextData data(text, characters(text), Task::causal_lm, 16, 2);
   const auto run = [&](Ranks* ranks) {
@@ -154,7 +154,7 @@ TEST_CASE("ranks: buckets of a larger model come while backward runs") {
   check_like_one_process(run);
 }
 
-TEST_CASE("ranks: micro-batches that predict more have more weight, on whichever rank" *
+TEST_CASE("ranks: micro-batches that predict more symbols have more weight, on any rank" *
           doctest::test_suite("threads")) {
   const UnevenBatches data;
   const auto run = [&](Ranks* ranks) {
@@ -197,7 +197,7 @@ TEST_CASE("ranks: buckets and their pieces cover the gradient, each element once
     }
 }
 
-TEST_CASE("ranks: traffic of a rank is below twice the gradient's size, whatever their number") {
+TEST_CASE("ranks: traffic of a rank is less than twice the gradient's size, for any number of ranks") {
   for (const std::size_t size : {2, 3, 5}) {
     const auto errors = on_ranks(size, [&](Ranks& ranks) {
       const SmallTask small = small_task("gmlp", Task::causal_lm, {128, 16, 1});
@@ -216,7 +216,7 @@ TEST_CASE("ranks: traffic of a rank is below twice the gradient's size, whatever
 
 namespace {
 
-// One rank, whose transfers are done only after several polls. Until then, a transfer owns the memory that it fills.
+// A single rank whose transfers end only after several polls. Until then, a transfer owns the memory that it fills.
 class SlowRank : public Ranks {
  public:
   int rank() const noexcept override { return 0; }
@@ -233,8 +233,8 @@ class SlowRank : public Ranks {
   std::unique_ptr<Transfer> from_owners(void* data, const std::vector<std::size_t>&) override {
     return std::make_unique<Slow>(places_, data);
   }
-  int shared = 0;        // transfers into memory of a transfer in progress
-  std::size_t most = 0;  // to owners at once
+  int shared = 0;        // transfers into memory of another transfer in progress
+  std::size_t most = 0;  // concurrent transfers to owners
 
  private:
   struct Slow : Transfer {
@@ -253,7 +253,7 @@ class SlowRank : public Ranks {
 
 }  // namespace
 
-TEST_CASE("ranks: what is under way to its owner has a place of its own until it is added") {
+TEST_CASE("ranks: a transfer to an owner has its own memory until it is added") {
   const Parameter parameter(Tensor::zeros({1000000}));
   ParameterSet set({{"p", parameter}});
   SlowRank rank;
@@ -270,7 +270,7 @@ TEST_CASE("ranks: what is under way to its owner has a place of its own until it
   CHECK(wrong == 0);
 }
 
-TEST_CASE("ranks: the bytes that are counted are those that were given to others, also by ranks without a batch") {
+TEST_CASE("ranks: counted bytes are those given to other ranks, also by ranks without a batch") {
   struct Counts : ThreadRanks {
     using ThreadRanks::ThreadRanks;
     std::unique_ptr<Transfer> to_owners(const void* from, const std::vector<std::size_t>& bytes, int senders,

@@ -1,4 +1,4 @@
-// What ranks check about one another: settings, data and parameters.
+// Tests what ranks check about each other: settings, data and parameters.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// Its counts can't be combined.
+// Data whose counts can't be combined.
 class Undivided : public TextData {
  public:
   using TextData::TextData;
@@ -28,7 +28,8 @@ class Undivided : public TextData {
 
 }  // namespace
 
-TEST_CASE("ranks: other settings, data or parameters are found before the first step, and named") {
+TEST_CASE(
+    "ranks: different settings, data or parameters are detected before the first step, and the error names them") {
   struct Difference {
     const char* name;
     std::function<void(TrainOptions&)> change;
@@ -82,7 +83,7 @@ TEST_CASE("ranks: other settings, data or parameters are found before the first 
                 "rank 1 and rank 0 differ in the parameters"));
 }
 
-TEST_CASE("ranks: what is wrong with a trainer's options, task or length on one of them is reported to all") {
+TEST_CASE("ranks: an error in one rank's options, task or length is reported to all ranks") {
   const auto made = [](const std::function<void(Ranks&)>& make) { return on_ranks(2, make); };
   const auto with = [&](const std::function<void(TrainOptions&)>& change) {
     return made([&](Ranks& ranks) {
@@ -110,7 +111,7 @@ TEST_CASE("ranks: what is wrong with a trainer's options, task or length on one 
                 "rank 1: [train] expected sequences of at most"));
 }
 
-TEST_CASE("ranks: another validation interval is found before the first step") {
+TEST_CASE("ranks: a different validation interval is detected before the first step") {
   CHECK(all_say(on_ranks(2,
                          [&](Ranks& ranks) {
                            const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -122,7 +123,7 @@ TEST_CASE("ranks: another validation interval is found before the first step") {
                 "rank 1 and rank 0 differ in the eval-every: 2 and 3"));
 }
 
-TEST_CASE("ranks: parameters that drift apart are found before they are saved") {
+TEST_CASE("ranks: parameters that become different are detected before they are saved") {
   const TemporaryFolder folder;
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -149,7 +150,7 @@ TEST_CASE("ranks: a meter that can't be divided measures only on rank 0, with th
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const auto own = small_model("gmlp", Task::causal_lm, data.tokenizer()->size(), 0, {});
     TrainOptions options = options_of(&ranks, 1);
-    options.schedule.peak = 1e-300;  // has the old value
+    options.schedule.peak = 1e-300;  // so that the parameters don't change
     Trainer trainer(*own, data, options);
     all[static_cast<std::size_t>(ranks.rank())] = *trainer.run({}).evaluation;
   });
@@ -159,7 +160,7 @@ TEST_CASE("ranks: a meter that can't be divided measures only on rank 0, with th
   CHECK(all[1].metrics.empty());
 }
 
-TEST_CASE("ranks: a rank that fails instead of gathering is heard by all; the first of several counts" *
+TEST_CASE("ranks: an error of a rank reaches all ranks that gather, and the first of several errors counts" *
           doctest::test_suite("threads")) {
   for (const int failing : {1, 2}) {
     const auto errors = on_ranks(3, [&](Ranks& ranks) {
@@ -176,12 +177,12 @@ TEST_CASE("ranks: a rank that fails instead of gathering is heard by all; the fi
   CHECK(errors[0] + errors[1] + errors[2] == "");
 }
 
-TEST_CASE("ranks: facts are compared by name, whatever their number and order, long ones by a hash") {
+TEST_CASE("ranks: facts are compared by name, for any number and order, and long facts by a hash") {
   using Facts = std::vector<std::pair<std::string, std::string>>;
   const auto compared = [](const Facts& first, const Facts& second) {
     return on_ranks(2, [&](Ranks& ranks) {
       check_alike(ranks, ranks.rank() == 0 ? first : second);
-      ranks.gather("");  // no rank is still in check_alike
+      ranks.gather("");  // then no rank is still in check_alike
     });
   };
   const std::string text(100000, 'x');
@@ -195,14 +196,14 @@ TEST_CASE("ranks: facts are compared by name, whatever their number and order, l
                 "[ranks] rank 1 and rank 0 differ in the b: none and 2"));
   for (const std::string& error : compared({{"d", text}}, {{"d", text + "y"}}))
     CHECK(error == "[ranks] rank 1 and rank 0 differ in the d");
-  const std::string zero(1, '\0');  // which ends each name and value in a message
+  const std::string zero(1, '\0');  // ends each name and value in a message
   CHECK(compared({{"a", "x" + zero + "y"}, {"b", "1"}}, {{"b", "1"}, {"a", "x" + zero + "y"}})[0] == "");
   for (const std::string& error : compared({{"a", "x" + zero + "y"}}, {{"a", "x" + zero + "z"}}))
     CHECK(error == "[ranks] rank 1 and rank 0 differ in the a");
 }
 
-// Only a short text is sent for a fact, however long it is.
-TEST_CASE("ranks: facts take one gather of a short text") {
+// The message contains only a short text for a fact of any length.
+TEST_CASE("ranks: facts need one gather of a short text") {
   struct Counts : ThreadRanks {
     using ThreadRanks::ThreadRanks;
     std::vector<std::string> exchange(const std::string& text) override {

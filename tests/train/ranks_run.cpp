@@ -1,4 +1,4 @@
-// Runs with several ranks: the files of rank 0, and causes that end all ranks.
+// Tests of runs with several ranks: the files that rank 0 writes, and what ends all ranks.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct Task3 {
   Task task;
 };
 
-// The validation lines of its metrics, without values that depend on the clock.
+// Returns the validation lines of the metrics, without values that depend on the clock.
 std::vector<std::string> lines_of(const TemporaryFolder& folder, const std::string& run) {
   std::istringstream text(folder.read(run + "/metrics.jsonl"));
   std::vector<std::string> lines;
@@ -46,7 +46,7 @@ bool same_run(const TemporaryFolder& folder, const std::string& a, const std::st
   return lines_of(folder, a) == lines_of(folder, b) && !lines_of(folder, a).empty();
 }
 
-// Its loss is not a number in the k-th training batch that it computes.
+// Data whose loss is NaN in the k-th training batch that it computes.
 class Breaks : public TextData {
  public:
   explicit Breaks(std::int64_t k)
@@ -62,7 +62,7 @@ class Breaks : public TextData {
 
 }  // namespace
 
-TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and only rank 0 writes" *
+TEST_CASE("ranks: a run's folder equals that of one process, byte by byte, and only rank 0 writes it" *
           doctest::test_suite("threads")) {
   for (const Task3& what : {Task3{"gmlp", Task::causal_lm}, {"fnet", Task::masked_lm}, {"fnet", Task::classifier}}) {
     const TemporaryFolder folder;
@@ -95,7 +95,7 @@ TEST_CASE("ranks: a run's folder is, byte by byte, that of one process, and only
   }
 }
 
-TEST_CASE("ranks: a folder that another than rank 0 has open isn't written" * doctest::test_suite("threads")) {
+TEST_CASE("ranks: a folder that a rank other than rank 0 has opened isn't written" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -111,7 +111,7 @@ TEST_CASE("ranks: a folder that another than rank 0 has open isn't written" * do
   CHECK_FALSE(std::filesystem::exists(folder / "1/metrics.jsonl"));
 }
 
-TEST_CASE("ranks: a run goes on, on another number of ranks, to the same bytes" * doctest::test_suite("threads")) {
+TEST_CASE("ranks: a run resumes on another number of ranks and gives the same bytes" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto run = [&](Ranks* ranks, const std::string& name, std::int64_t until) {
     const SmallTask small = small_task("tnn", Task::causal_lm);
@@ -125,13 +125,13 @@ TEST_CASE("ranks: a run goes on, on another number of ranks, to the same bytes" 
   };
   run(nullptr, "alone", 100);
   CHECK(all_say(on_ranks(2, [&](Ranks& ranks) { run(&ranks, "ranks", 3); }), ""));
-  CHECK(all_say(on_ranks(3, [&](Ranks& ranks) { run(&ranks, "ranks", 6); }), ""));  // one rank has nothing to do
+  CHECK(all_say(on_ranks(3, [&](Ranks& ranks) { run(&ranks, "ranks", 6); }), ""));  // one rank has no micro-batch
   run(nullptr, "ranks", 8);
   CHECK(all_say(on_ranks(2, [&](Ranks& ranks) { run(&ranks, "ranks", 100); }), ""));
   CHECK(same_run(folder, "alone", "ranks"));
 }
 
-TEST_CASE("ranks: a loss that is no number on one of them stops all at the same step, with nothing changed" *
+TEST_CASE("ranks: a loss that is not finite on one rank stops all ranks at the same step and changes nothing" *
           doctest::test_suite("threads")) {
   for (const int broken : {0, 1}) {
     const TemporaryFolder folder;
@@ -149,7 +149,7 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
         trainer.run(options);
       } catch (...) {
         steps[rank] = trainer.steps_done();
-        trainer.step();  // the step can be tried again
+        trainer.step();  // the step can be retried
         values[rank] = model->parameters()[0].second.value().to_vector<float>();
         throw;
       }
@@ -162,8 +162,8 @@ TEST_CASE("ranks: a loss that is no number on one of them stops all at the same 
   }
 }
 
-// For example, memory runs out in the middle of a step's transfers: a transfer can't begin, or breaks off.
-TEST_CASE("ranks: a transfer that fails on one of them ends all, also if they try again" *
+// For example, memory runs out during a step's transfers, so a transfer can't start or fails.
+TEST_CASE("ranks: a transfer that fails on one rank ends all ranks, even if they retry" *
           doctest::test_suite("threads")) {
   struct BrokenRanks : ThreadRanks {
     BrokenRanks(Meeting& meeting, std::size_t rank, int call) : ThreadRanks(meeting, rank), left(call) {}
@@ -203,7 +203,7 @@ TEST_CASE("ranks: a transfer that fails on one of them ends all, also if they tr
   }
 }
 
-// A host's own exception ends all ranks, too.
+// A host's own exceptions end all ranks, too.
 TEST_CASE("ranks: exceptions of a host's data in a step are reported to all") {
   struct Throws : TextData {
     Throws(std::int64_t k, bool number)
@@ -227,7 +227,7 @@ TEST_CASE("ranks: exceptions of a host's data in a step are reported to all") {
   }
 }
 
-// Anything but a std::exception is rethrown unchanged on the rank that threw it.
+// If a callback throws anything but a std::exception, the rank that threw it rethrows it unchanged.
 TEST_CASE("ranks: a number that a host's callback throws is reported to all" * doctest::test_suite("threads")) {
   std::vector<int> own(2);
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
@@ -253,7 +253,7 @@ TEST_CASE("ranks: a number that a host's callback throws is reported to all" * d
   CHECK(own == std::vector<int>{0, 7});
 }
 
-TEST_CASE("ranks: one that is asked to stop stops all after the same step, and all is saved" *
+TEST_CASE("ranks: a request to stop on one rank stops all ranks after the same step, and everything is saved" *
           doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto run = [&](Ranks* ranks, const std::string& name, bool stops) {
@@ -276,7 +276,7 @@ TEST_CASE("ranks: one that is asked to stop stops all after the same step, and a
   CHECK(folder.read("alone/last/model.safetensors") == folder.read("ranks/last/model.safetensors"));
 }
 
-TEST_CASE("ranks: one that is asked to stop in a validation stops all" * doctest::test_suite("threads")) {
+TEST_CASE("ranks: a request to stop one rank during validation stops all ranks" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -291,7 +291,7 @@ TEST_CASE("ranks: one that is asked to stop in a validation stops all" * doctest
   CHECK(errors[1] == "");
 }
 
-TEST_CASE("ranks: patience ends all of them") {
+TEST_CASE("ranks: patience ends all ranks") {
   const TemporaryFolder folder;
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -303,14 +303,14 @@ TEST_CASE("ranks: patience ends all of them") {
     RunOptions run;
     run.folder = folder / "run";
     run.eval_every = 1;
-    run.patience = ranks.rank() == 0 ? 2 : 0;  // only rank 0's counts
+    run.patience = ranks.rank() == 0 ? 2 : 0;  // only the setting of rank 0 counts
     const RunResult result = trainer.run(run);
     throw Error(std::to_string(result.out_of_patience) + " at " + std::to_string(trainer.steps_done()));
   });
   CHECK(all_say(errors, "1 at "));
 }
 
-TEST_CASE("ranks: if rank 0 can't save, all are told") {
+TEST_CASE("ranks: if rank 0 can't save, all ranks receive the error") {
   const TemporaryFolder folder;
   folder.write("file", "no folder");
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
@@ -337,7 +337,7 @@ TEST_CASE("ranks: if rank 0 can't save, all are told") {
   CHECK(all_say(later, "run/last"));
 }
 
-TEST_CASE("ranks: a save that fails and is to be tried again ends none" * doctest::test_suite("threads")) {
+TEST_CASE("ranks: a failed save that will be retried doesn't end any rank" * doctest::test_suite("threads")) {
   const TemporaryFolder folder;
   const auto errors = on_ranks(2, [&](Ranks& ranks) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);

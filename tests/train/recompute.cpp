@@ -1,4 +1,5 @@
-// Models that recompute their layers in backward: the same bits in less memory, for every architecture.
+// Tests of models that recompute their layers in backward. They must give the same bits with less memory, for every
+// architecture.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace weft::test {
 namespace {
 
-// Special settings of some architectures, besides those of small_task.
+// Special settings of some architectures, in addition to those of small_task.
 constexpr struct {
   const char* arch;
   Task task;
@@ -33,7 +34,7 @@ constexpr struct {
 
 constexpr std::int64_t symbols = 7;
 
-// The loss and all gradients.
+// Returns the loss and all gradients.
 std::vector<Tensor> gradients_of(const Model& model, std::int64_t length) {
   const Random dropout(9);
   Tape tape;
@@ -68,7 +69,7 @@ void check_gradients(Model& model, std::int64_t length) {
   }
 }
 
-// Additional bytes that a forward and backward pass takes.
+// Returns the additional bytes that a forward and a backward pass need.
 std::size_t memory_of(const std::string& arch, Task task, std::int64_t layers, bool again) {
   constexpr std::int64_t length = 256, d = 32;
   Context context;
@@ -90,7 +91,7 @@ std::size_t memory_of(const std::string& arch, Task task, std::int64_t layers, b
 
 }  // namespace
 
-TEST_CASE("recomputing models: gradients to the bit, in f32 and bf16, at any number of threads") {
+TEST_CASE("recomputing models: gradients are equal bit by bit, in f32 and bf16, for any number of threads") {
   for (const std::string& arch : own_architectures)
     for (const Task task : architecture(arch).tasks) {
       CAPTURE(arch);
@@ -106,7 +107,7 @@ TEST_CASE("recomputing models: gradients to the bit, in f32 and bf16, at any num
   }
 }
 
-TEST_CASE("recomputing models: several steps of micro-batches, stopped and resumed with and without, to the bit") {
+TEST_CASE("recomputing models: micro-batches, stopped and resumed with and without recomputing, give the same bits") {
   const TemporaryFolder folder;
   for (const std::string& arch : own_architectures)
     for (const Task task : architecture(arch).tasks) {
@@ -133,7 +134,7 @@ TEST_CASE("recomputing models: several steps of micro-batches, stopped and resum
     }
 }
 
-TEST_CASE("recomputing models: each additional layer takes only the memory of its input") {
+TEST_CASE("recomputing models: each additional layer needs only the memory of its input") {
   constexpr std::size_t input = 4 * 256 * 32 * sizeof(float);
   for (const std::string& arch : own_architectures)
     for (const Task task : architecture(arch).tasks) {
@@ -151,7 +152,7 @@ TEST_CASE("recomputing models: each additional layer takes only the memory of it
     }
 }
 
-TEST_CASE("recomputing models: results that nobody differentiates are computed once") {
+TEST_CASE("recomputing models: results that are not differentiated are computed once") {
   const auto model = small_model("tnn", Task::causal_lm, symbols, 0, {});
   const Tensor tokens = random_tensor(indices({2, 9}, symbols), 3), expected = (*model)(tokens);
   model->set_recompute(true);

@@ -1,4 +1,4 @@
-// Rows that a program makes: batches, training on frames, refusals.
+// Tests of rows that a program makes: batches, training on frames, refusals.
 #include "weft/row_data.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@
 namespace weft::test {
 namespace {
 
-// Row k: 3 to 6 frames of two numbers, with the mean of each channel as its target.
+// Row k has 3 to 6 frames of two numbers. Its target is the mean of each channel.
 Row wave(std::int64_t k) {
   const std::int64_t n = 3 + k % 4;
   std::vector<float> x;
@@ -65,7 +65,7 @@ TEST_CASE("row data: padding of shorter rows has no effect on a model's outputs 
   }
 }
 
-TEST_CASE("row data: rows of a length without any target are left out") {
+TEST_CASE("row data: rows of a length without any target are omitted") {
   RowDataOptions options = options_for(Task::tagging);
   const auto row = [](std::int64_t k) {
     const std::int64_t n = k == 0 ? 2 : 3;
@@ -77,7 +77,7 @@ TEST_CASE("row data: rows of a length without any target are left out") {
   CHECK(std::isfinite(evaluate(*model, data).loss));
 }
 
-TEST_CASE("row data: batches are rows, short ones first, padded by zeros that no model sees") {
+TEST_CASE("row data: batches have rows in order of length, padded by zeros that no model reads") {
   const RowData data = waves();
   CHECK(data.validation_batches() == 3);
   std::int64_t seen = 0;
@@ -100,7 +100,7 @@ TEST_CASE("row data: batches are rows, short ones first, padded by zeros that no
   CHECK(seen == 13);
 }
 
-TEST_CASE("row data: each epoch has every row once, in another order") {
+TEST_CASE("row data: each epoch has every row once, in a different order") {
   const RowData data({8,
                       [](std::int64_t k) {
                         return Row{{}, Tensor::full({1, 2}, static_cast<double>(k)), Tensor::zeros({2})};
@@ -123,7 +123,7 @@ TEST_CASE("row data: each epoch has every row once, in another order") {
   CHECK(epochs[0] != epochs[1]);
 }
 
-TEST_CASE("row data: every architecture learns the mean of its frames, at any number of threads with the same bits") {
+TEST_CASE("row data: every architecture learns the mean of its frames, with the same bits for any number of threads") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const RowData data = waves();
@@ -148,7 +148,7 @@ TEST_CASE("row data: every architecture learns the mean of its frames, at any nu
   }
 }
 
-TEST_CASE("row data: a stopped run continues with the same bits, and the best is the lowest MAE") {
+TEST_CASE("row data: a stopped run continues with the same bits, and the lowest MAE is the best") {
   const RowData data = waves();
   const TemporaryFolder folder;
   const auto run = [&](const std::string& name, std::int64_t stop_after) {
@@ -179,7 +179,7 @@ TEST_CASE("row data: a stopped run continues with the same bits, and the best is
   CHECK(whole.metric <= evaluate(*a.model, data).metric("MAE"));
 }
 
-TEST_CASE("row data: rows that don't fit are refused with their number") {
+TEST_CASE("row data: an error for an unsuitable row has its number") {
   const auto refused = [](RowDataOptions options, const Row& row) {
     const RowData data({1, [&](std::int64_t) { return row; }}, {1, [&](std::int64_t) { return row; }},
                        std::move(options));
@@ -212,7 +212,7 @@ TEST_CASE("row data: rows that don't fit are refused with their number") {
   CHECK(contains(refused(both, {{}, frames, target}), "expected tokens i64 (n) and frames"));
 }
 
-TEST_CASE("row data: options that don't fit are refused") {
+TEST_CASE("row data: invalid options are refused") {
   const auto refused = [](RowDataOptions options, std::int64_t validation = 1) {
     return error_of([&] { (void)RowData({1, wave}, {validation, wave}, std::move(options)); });
   };
@@ -238,7 +238,7 @@ TEST_CASE("row data: options that don't fit are refused") {
                  "a function that makes 1 rows"));
 }
 
-TEST_CASE("row data: a trainer refuses a model of other frames, and label smoothing of numbers") {
+TEST_CASE("row data: a trainer refuses a model with other frames, and label smoothing for numbers") {
   const RowData data = waves();
   ModelSpec spec = data.spec("gmlp", config_of("gmlp"));
   spec.input.channels = 3;
@@ -253,7 +253,7 @@ TEST_CASE("row data: a trainer refuses a model of other frames, and label smooth
                        Error);
 }
 
-TEST_CASE("row data: the fingerprint tells data apart") {
+TEST_CASE("row data: the fingerprint distinguishes data") {
   RowDataOptions options = options_for();
   const std::string usual = waves(options).fingerprint();
   CHECK(usual == waves(options).fingerprint());

@@ -1,4 +1,4 @@
-// A run's folder as the library writes it: best and last checkpoint, metrics, patience, failed saves.
+// Tests of a run's folder as the library writes it: best and last checkpoint, metrics, patience, failed saves.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -27,7 +27,7 @@ RunOptions into(const std::string& folder, std::int64_t eval_every) {
 
 }  // namespace
 
-TEST_CASE("a run: the best checkpoint is the one with the lowest validation loss, the last is the last") {
+TEST_CASE("a run: the best checkpoint has the lowest validation loss, and the last one is the latest") {
   const TemporaryFolder folder;
   const ScriptedData data({3, 2, 2, 2.5});
   const auto model = small_gmlp();
@@ -45,7 +45,7 @@ TEST_CASE("a run: the best checkpoint is the one with the lowest validation loss
   CHECK_FALSE(trainer.is_saved_as(best));
 }
 
-TEST_CASE("a run: patience ends it, also one that was stopped and resumed between") {
+TEST_CASE("a run: patience ends it, even if it was stopped and resumed in between") {
   for (const std::int64_t stop_at : {0, 5, 6, 7}) {
     CAPTURE(stop_at);
     const TemporaryFolder folder;
@@ -77,7 +77,7 @@ TEST_CASE("a run: patience ends it, also one that was stopped and resumed betwee
   }
 }
 
-TEST_CASE("a run whose last step would have ended its patience has ended by itself") {
+TEST_CASE("a run has ended by itself if its patience would have ended at the last step") {
   const TemporaryFolder folder;
   const ScriptedData data({3, 2, 2.5, 2.25});
   const auto model = small_gmlp();
@@ -88,7 +88,7 @@ TEST_CASE("a run whose last step would have ended its patience has ended by itse
   CHECK(trainer.steps_done() == 8);
 }
 
-TEST_CASE("a run: an evaluation that is made again has one line") {
+TEST_CASE("a run: a repeated evaluation has only one line") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm), same = small_task("gmlp", Task::causal_lm);
   const RunOptions run = into(folder / "run", 2);
@@ -96,12 +96,12 @@ TEST_CASE("a run: an evaluation that is made again has one line") {
   const std::string metrics = folder.read("run/metrics.jsonl");
   CHECK(metrics_of(folder, "run").size() == 6);
   Trainer trainer(*same.model, *same.data, small_options(4));
-  trainer.load_state(state_path(run.folder));  // it was saved before the last evaluation
+  trainer.load_state(state_path(run.folder));  // saved before the last evaluation
   CHECK(trainer.run(run).evaluation.has_value());
   CHECK(folder.read("run/metrics.jsonl") == metrics);
 }
 
-TEST_CASE("a run: metrics have a line for each step and for each evaluation, cut to where it goes on") {
+TEST_CASE("a run: metrics have a line per step and per evaluation, and are truncated where the run continues") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::classifier), same = small_task("gmlp", Task::classifier);
   RunOptions run = into(folder / "run", 3);
@@ -111,7 +111,7 @@ TEST_CASE("a run: metrics have a line for each step and for each evaluation, cut
     CHECK(trainer.run(run).stopped);
   }
   const std::string five = folder.read("run/metrics.jsonl");
-  folder.write("run/metrics.jsonl", five + "{\"step\":6,\"loss\":1}\n{\"step\":7,\"lo");  // from a run that was killed
+  folder.write("run/metrics.jsonl", five + "{\"step\":6,\"loss\":1}\n{\"step\":7,\"lo");  // from a killed run
   Trainer trainer(*same.model, *same.data, small_options(7));
   trainer.load_state(state_path(run.folder));
   run.progress = nullptr;
@@ -146,7 +146,7 @@ TEST_CASE("a run: metrics have a line for each step and for each evaluation, cut
   CHECK(result.evaluation.has_value());
 }
 
-TEST_CASE("a run: the gradient's norm is that before clipping") {
+TEST_CASE("a run: the gradient's norm is measured before clipping") {
   double norms[2];
   for (const std::size_t i : {0, 1}) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -160,7 +160,7 @@ TEST_CASE("a run: the gradient's norm is that before clipping") {
   CHECK(norms[0] == norms[1]);
 }
 
-TEST_CASE("a run from its first step replaces the run in its folder when it has saved a checkpoint") {
+TEST_CASE("a run that starts at step 1 replaces the run in its folder when it has saved a checkpoint") {
   const TemporaryFolder folder;
   const auto run_into = [&](std::uint64_t seed, std::int64_t steps, std::int64_t fail_at) {
     const SmallTask small = small_task("gmlp", Task::causal_lm);
@@ -189,7 +189,7 @@ TEST_CASE("a run from its first step replaces the run in its folder when it has 
   CHECK_FALSE(std::filesystem::exists(folder / "run/replaced"));
 }
 
-TEST_CASE("a run's folder is one trainer's at a time") {
+TEST_CASE("only one trainer at a time can use a run's folder") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   RunOptions run = into(folder / "run", 0);
@@ -203,7 +203,7 @@ TEST_CASE("a run's folder is one trainer's at a time") {
   const RunFolder free_again(folder / "run");
 }
 
-TEST_CASE("a run whose save fails: the checkpoint before stays; it ends, or goes on if that is asked for") {
+TEST_CASE("a run whose save fails: the previous checkpoint stays, and the run ends or continues, as requested") {
   for (const bool keep_going : {false, true}) {
     CAPTURE(keep_going);
     const TemporaryFolder folder;
@@ -218,7 +218,7 @@ TEST_CASE("a run whose save fails: the checkpoint before stays; it ends, or goes
     RunOptions run = into(folder / "run", 2);
     std::vector<std::string> said;
     if (keep_going) run.save_failed = [&](const Error& error) { return said.push_back(error.what()), true; };
-    run.progress = [&](const Progress& p) {  // the disk is full while the evaluations after steps 4 and 6 are saved
+    run.progress = [&](const Progress& p) {  // the disk is full during the saves after steps 4 and 6
       limit(p.step == 4 || p.step == 5 || p.step == 6 ? 4096 : before.rlim_cur);
       return true;
     };
@@ -242,7 +242,7 @@ TEST_CASE("a run whose save fails: the checkpoint before stays; it ends, or goes
   }
 }
 
-TEST_CASE("a run that was moved aside or half moved by a killed process is found, and put back") {
+TEST_CASE("a run that a killed process moved completely or partly is found and moved back") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   Trainer(*small.model, *small.data, small_options(2)).run(into(folder / "run", 0));
@@ -284,7 +284,7 @@ TEST_CASE("only files of a run are replaced, including those of an earlier versi
     open.begin("{}");
     CHECK(load_checkpoint(folder / "old").model->arch() == std::string("gmlp"));
     CHECK_FALSE(std::filesystem::exists(folder / "old/config.json"));
-  }  // with nothing saved, the old run is put back
+  }  // nothing was saved, so the old run is moved back
   CHECK(folder.read("old/config.json") == config);
   CHECK(folder.read("old/training.safetensors") == "state");
   CHECK_FALSE(std::filesystem::exists(folder / "old/run.json"));
@@ -293,7 +293,7 @@ TEST_CASE("only files of a run are replaced, including those of an earlier versi
   CHECK(load_checkpoint(folder / "old").info.step == 2);
 }
 
-TEST_CASE("which checkpoint a folder stands for") {
+TEST_CASE("which checkpoint is used for a folder") {
   const TemporaryFolder folder;
   folder.write("run/best/model.safetensors", "");
   folder.write("run/last/model.safetensors", "");
@@ -315,7 +315,7 @@ TEST_CASE("which checkpoint a folder stands for") {
                        doctest::Contains("has not saved a last checkpoint"), Error);
 }
 
-TEST_CASE("a state of an earlier version has micro-batches of equal weight, and keeps them") {
+TEST_CASE("a state of an earlier version has micro-batches with equal weights, and keeps them") {
   const TemporaryFolder folder;
   const auto tokenizer = characters(small_text(), Task::masked_lm);
   const TextData data(small_text(), tokenizer, Task::masked_lm, 16, 1);

@@ -1,4 +1,4 @@
-// Which symbol is sampled from logits.
+// Tests which symbol is sampled from logits.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-// The choice by sorting all symbols.
+// Chooses by sorting all symbols.
 std::int64_t sorted_choice(const std::vector<double>& x, double temperature, std::int64_t top_k, double u,
                            double top_p) {
   std::vector<std::int64_t> order(x.size());
@@ -31,13 +31,13 @@ std::int64_t sorted_choice(const std::vector<double>& x, double temperature, std
   return order[static_cast<std::size_t>(std::min(chosen, std::ssize(sums) - 1))];
 }
 
-TEST_CASE("sample: as if all symbols were sorted, of equal logits the first") {
+TEST_CASE("sample: as if all symbols were sorted, with the first of equal logits first") {
   const Random random(6);
   std::uint64_t number = 0;
   const auto next = [&] { return random.uniform(number++); };
   for (const std::int64_t symbols : {1, 2, 7, 300})
     for (int turn = 0; turn < 60; ++turn) {
-      const double step = turn % 3 == 0 ? 1 : 1e-6;  // many equal logits, or hardly any
+      const double step = turn % 3 == 0 ? 1 : 1e-6;  // many equal logits, or almost none
       std::vector<double> x;
       for (std::int64_t i = 0; i < symbols; ++i) x.push_back(std::floor(6 * next() / step) * step);
       const Tensor logits = Tensor::from<double>(x, {symbols});
@@ -55,18 +55,18 @@ TEST_CASE("sample: greedy, top-k, proportions") {
   const Tensor x = Tensor::from<float>({0, std::log(2.0f), -100, std::log(5.0f)}, {4});
   CHECK(sample(x, 0, 0, 0.99) == 3);
   CHECK(sample(x, 1, 1, 0.99) == 3);
-  // 5/8, 2/8 and 1/8 of [0, 1), the most likely first.
+  // The parts 5/8, 2/8 and 1/8 of [0, 1), the most likely symbol first.
   CHECK(sample(x, 1, 0, 0.62) == 3);
   CHECK(sample(x, 1, 0, 0.63) == 1);
   CHECK(sample(x, 1, 0, 0.87) == 1);
   CHECK(sample(x, 1, 0, 0.88) == 0);
   CHECK(sample(x, 1, 2, 0.99) == 1);
   CHECK(sample(x, 1, 100, 0.9999999) == 0);
-  // Temperature 1/2 squares the odds: 25/30, 4/30, 1/30.
+  // A temperature of 1/2 squares the odds: 25/30, 4/30, 1/30.
   CHECK(sample(x, 0.5, 0, 0.83) == 3);
   CHECK(sample(x, 0.5, 0, 0.84) == 1);
   CHECK(sample(x, 0.5, 0, 0.97) == 0);
-  // A symbol's part of [0, 1) begins where the previous one ends.
+  // A symbol's part of [0, 1) starts where the previous part ends.
   const Tensor even = Tensor::zeros({2});
   CHECK(sample(even, 1, 0, 0) == 0);
   CHECK(sample(even, 1, 0, std::nextafter(0.5, 0)) == 0);

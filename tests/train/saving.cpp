@@ -1,4 +1,4 @@
-// Saving: refusals before anything is written, and the files left by a save that stops.
+// Tests of saving: refusals before anything is written, and the files that an interrupted save leaves behind.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -34,7 +34,7 @@ const std::string saved_files[] = {"last/model.safetensors", "last/training.safe
 
 }  // namespace
 
-TEST_CASE("saving: a tokenizer that isn't the model's is refused, and the old checkpoint stays") {
+TEST_CASE("saving: a tokenizer that does not fit the model is refused, and the old checkpoint stays") {
   const TemporaryFolder folder;
   const auto model = make_model({"gmlp", Task::causal_lm, 4, 0, R"({"d_model":8,"layers":1,"seq_len":8})"}, {});
   save_checkpoint(folder / "run", *model, *characters("abc"));
@@ -61,7 +61,7 @@ TEST_CASE(
     Trainer(*model, data, small_options(6)).run(run);
     REQUIRE(data.validation_batches() > 1);
   }
-  for (const std::int64_t at : {4, 6}) {  // an intermediate evaluation, and the last one
+  for (const std::int64_t at : {4, 6}) {  // an intermediate evaluation and the last one
     CAPTURE(at);
     run.folder = folder / ("run" + std::to_string(at));
     std::int64_t done = 0, batches = 0;

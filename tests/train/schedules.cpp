@@ -1,11 +1,11 @@
-// Schedules that fall linearly and with the inverse square root of the step.
+// Tests of schedules that decrease linearly and with the inverse square root of the step.
 #include <doctest/doctest.h>
 
 #include "weft/schedule.h"
 
 namespace weft::test {
 
-TEST_CASE("linear and inverse-sqrt schedules, one rate at a time") {
+TEST_CASE("linear and inverse-sqrt schedules, rate by rate") {
   Schedule s;
   s.kind = ScheduleKind::linear;
   s.peak = 2;

@@ -1,4 +1,4 @@
-// Forecasts: tables of numbers, windows, and the comparison with naive forecasts.
+// Tests of forecasts: tables of numbers, windows, and the comparison with naive forecasts.
 #include "weft/series.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// Column a counts 0, 1, 2, …; b is 10 times as large.
+// Column a counts 0, 1, 2, …, and b is 10 times as large.
 Series counting(std::int64_t rows) {
   Series series;
   series.names = {"a", "b"};
@@ -68,12 +68,12 @@ TEST_CASE("series: windows, their targets, and the parts of the split") {
   CHECK(rows.input.mean == std::vector<double>{75, 7.5});
   CHECK(rows.output.mean == std::vector<double>{7.5, 7.5, 75, 75});
   const auto data = forecast_data(series, options, {80, 10}, rows);
-  // Targets 16 and 17 are the only ones in the validation set, and their frames precede it.
+  // Targets 16 and 17 are the only ones in the validation set. Their frames are from earlier rows.
   const Batch batch = data->validation(0);
   CHECK(batch.frames.to_vector<float>() == std::vector<float>{130, 13, 140, 14, 150, 15});
   CHECK(batch.target.to_vector<float>() == std::vector<float>{16, 17, 160, 170});
   CHECK(data->validation_batches() == 1);
-  // 16 training rows have 12 windows of 3 + 2 rows.
+  // 16 training rows give 12 windows of 3 + 2 rows.
   float highest = 0;
   for (const float x : data->training(0, Random(1)).target.to_vector<float>()) highest = std::max(highest, x);
   CHECK(highest == 150);
@@ -84,7 +84,7 @@ TEST_CASE("series: windows, their targets, and the parts of the split") {
   CHECK_THROWS_AS((void)last_frames(series, {"a"}, 21), Error);
 }
 
-TEST_CASE("series: MAE of the last value and of a season before") {
+TEST_CASE("series: MAE of the last value and of the value one season earlier") {
   Series series = counting(40);
   for (std::size_t i = 0; i < 40; ++i) series.columns[0][i] = static_cast<float>(i % 4);  // 0 1 2 3 0 1 2 3 …
   ForecastOptions options = options_for(6, 5, {"b", "a"}, {"a"});
@@ -103,14 +103,14 @@ TEST_CASE("series: MAE of the last value and of a season before") {
   const auto other = forecast_data(series, options, {50, 50}, forecast_row_options(series, options, 20));
   CHECK(other->meter()->metrics().size() == 2);
 
-  const Tensor output = add(raw::convert(batch.target, DType::f64), Tensor::full({}, 3, DType::f64));  // off by 3
+  const Tensor output = add(raw::convert(batch.target, DType::f64), Tensor::full({}, 3, DType::f64));  // differs by 3
   CHECK(data->loss(output, batch).item() == doctest::Approx(9));
   options.huber_delta = 0.5;
   const auto huber = forecast_data(series, options, {50, 50}, forecast_row_options(series, options, 20));
   CHECK(huber->loss(output, batch).item() == doctest::Approx(0.5 * (3 - 0.25)));
 }
 
-TEST_CASE("series: options that don't fit are refused") {
+TEST_CASE("series: invalid options are refused") {
   const Series series = counting(20);
   const auto refused = [&](const ForecastOptions& options, const TextSplit& split = {80, 10}) {
     return error_of([&] { (void)forecast_data(series, options, split, forecast_row_options(series, options, 16)); });

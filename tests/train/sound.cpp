@@ -1,4 +1,4 @@
-// Sounds: WAV files, mel spectra, and folders of sounds as data.
+// Tests of sounds: WAV files, mel spectra, and folders of sounds as data.
 #include "weft/sound.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ std::string refused(const std::string& bytes) {
   return error_of([&] { (void)read_wav(bytes); });
 }
 
-// Power of the spectrum of x, by the definition of the transform.
+// The power of the spectrum of x, computed from the definition of the transform.
 double power(const std::vector<double>& x, std::int64_t bin) {
   double re = 0, im = 0;
   const auto n = static_cast<double>(x.size());
@@ -37,7 +37,7 @@ double power(const std::vector<double>& x, std::int64_t bin) {
 
 }  // namespace
 
-TEST_CASE("sound: WAV files of every kind of samples") {
+TEST_CASE("sound: WAV files with every kind of samples") {
   const std::vector<float> expected{0, 0.5, -0.5, -1, 0.75};
   for (const int bits : {8, 16, 24, 32, -32}) {
     CAPTURE(bits);
@@ -45,17 +45,17 @@ TEST_CASE("sound: WAV files of every kind of samples") {
     CHECK(sound.rate == 8000);
     CHECK(sound.samples == expected);
   }
-  // The mean of two channels.
+  // The result is the mean of the two channels.
   const Sound stereo = read_wav(wav_of({1.0F / 2, 0, -1, 1.0F / 2, 0, 0}, 44100, 16, 2));
   CHECK(stereo.rate == 44100);
   CHECK(stereo.samples == std::vector<float>{0.25, -0.25, 0});
-  // Other chunks before the data, one of an odd size.
+  // Other chunks precede the data, and one has an odd size.
   std::string bytes = wav_of(expected, 8000, 16);
   bytes.insert(36, std::string("LIST\x03\0\0\0abc\0", 12));
   CHECK(read_wav(bytes).samples == expected);
 }
 
-TEST_CASE("sound: WAV files of a pipe, whose size the writer didn't know") {
+TEST_CASE("sound: WAV files from a pipe, whose size the writer didn't know") {
   const std::vector<float> expected{0, 0.5, -0.5, -1};
   const std::string good = wav_of(expected, 8000, 16);
   const auto with = [&](std::uint64_t of_file, std::uint64_t of_data) {
@@ -69,7 +69,7 @@ TEST_CASE("sound: WAV files of a pipe, whose size the writer didn't know") {
                                          {0x7FFFF024, 0x7FFFF000}}) {  // sox
     CAPTURE(of_data);
     CHECK(read_wav(with(of_file, of_data)).samples == expected);
-    CHECK(read_wav(with(of_file, of_data) + "x").samples == expected);  // half a sample
+    CHECK(read_wav(with(of_file, of_data) + "x").samples == expected);  // half a sample is dropped
   }
   // An empty sound before another chunk.
   CHECK(read_wav(with(52, 0).substr(0, 44) + "LIST\x04" + std::string(3, '\0') + "abcd").samples.empty());
@@ -92,7 +92,7 @@ TEST_CASE("sound: damaged WAV files are refused") {
           "[wav] expected 1 to 1000000 samples a second, got " + std::to_string(rate));
 }
 
-TEST_CASE("sound: mel spectra by their definition") {
+TEST_CASE("sound: mel spectra follow their definition") {
   SoundSpec spec;
   spec.rate = 8000;
   spec.mels = 10;
@@ -123,8 +123,8 @@ TEST_CASE("sound: mel spectra by their definition") {
   }
 }
 
-// Made by librosa 0.11: librosa.filters.mel(sr=8000, n_fft=64, n_mels=5, htk=True, norm=None)[m, bin].
-TEST_CASE("sound: mel filters are librosa's") {
+// Computed by librosa 0.11: librosa.filters.mel(sr=8000, n_fft=64, n_mels=5, htk=True, norm=None)[m, bin].
+TEST_CASE("sound: mel filters equal those of librosa") {
   SoundSpec spec;
   spec.rate = 8000;
   spec.mels = 5;
@@ -147,7 +147,7 @@ TEST_CASE("sound: mel filters are librosa's") {
   CHECK(std::abs(sum - 25.81323814) < 1e-5);
 }
 
-TEST_CASE("sound: a folder for each label, every architecture learns it, and its checkpoint classifies it") {
+TEST_CASE("sound: a folder for each label, which every architecture learns, and whose checkpoint classifies it") {
   const TemporaryFolder folder;
   write_tones(folder, "d", 12);
   const LabelledTexts rows = read_labelled(folder / "d");
@@ -180,7 +180,7 @@ TEST_CASE("sound: a folder for each label, every architecture learns it, and its
   }
 }
 
-TEST_CASE("sound: files that don't fit are refused by name, or skipped") {
+TEST_CASE("sound: unsuitable files are refused by name, or skipped") {
   const TemporaryFolder folder;
   folder.write("d/a/1.wav", wav_of({0, 0.5}, 8000, 16));
   const auto with = [&](const std::string& bytes) {
@@ -194,7 +194,7 @@ TEST_CASE("sound: files that don't fit are refused by name, or skipped") {
       contains(with(wav_of({0}, 44100, 16)), "expected 8000 samples per second, like the files before it, got 44100"));
   CHECK(contains(with("RIFF"), "b/2.wav\": [wav] expected a WAV file"));
   folder.write("short.wav", "RIFF1");
-  CHECK(TextRows::open(folder / "short.wav") == nullptr);  // a line of text
+  CHECK(TextRows::open(folder / "short.wav") == nullptr);  // it contains a line of text
   folder.write("e/a/1", "RIFF1");
   CHECK(read_labelled(folder / "e").content() == RowContent::texts);
   CHECK(contains(with(wav_of({}, 8000, 16)), "the sound has no samples"));

@@ -1,4 +1,4 @@
-// Labeled texts divided at random: by labels, texts and seeds.
+// Tests of labeled texts that are divided at random: by labels, texts and seeds.
 #include "weft/split.h"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-// Alternating labels, all texts different.
+// Rows with alternating labels and different texts.
 LabelledTexts rotating(std::int64_t rows, std::int64_t labels) {
   LabelledTexts all;
   for (std::int64_t label = 0; label < labels; ++label) all.names.push_back("label " + std::to_string(label));
@@ -43,7 +43,7 @@ bool in_order(const LabelledTexts& texts) {
 
 }  // namespace
 
-TEST_CASE("split: alternating labels are held out stratified, whatever their number") {
+TEST_CASE("split: alternating labels are held out stratified, for any number of labels") {
   for (const std::int64_t labels : {2, 5, 10, 1000})
     for (const double share : {0.1, 0.25})
       for (const std::uint64_t seed : {0, 7}) {
@@ -63,7 +63,7 @@ TEST_CASE("split: alternating labels are held out stratified, whatever their num
       }
 }
 
-TEST_CASE("split: labels of any sizes have their share to within one, the whole as well") {
+TEST_CASE("split: labels of any size have their share to within one row, and so does the whole") {
   LabelledTexts rows;
   rows.names = {"a", "b", "c", "d"};
   const std::int64_t sizes[] = {1000, 3, 14, 96};
@@ -73,7 +73,7 @@ TEST_CASE("split: labels of any sizes have their share to within one, the whole 
       rows.labels.push_back(label);
     }
   std::set<std::set<std::string>> seen;
-  std::set<std::int64_t> of_few;  // the numbers of rows held out of the label with three rows
+  std::set<std::int64_t> of_few;  // how many rows of the label with three rows are held out
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     LabelledTexts kept = rows;
     const LabelledTexts held = hold_out(kept, 0.1, seed);
@@ -89,7 +89,7 @@ TEST_CASE("split: labels of any sizes have their share to within one, the whole 
   CHECK(of_few.size() == 2);  // the labels that get one more row vary
 }
 
-TEST_CASE("split: rows with the same text are on one side, also with other labels") {
+TEST_CASE("split: rows with the same text are on the same side, even with other labels") {
   LabelledTexts rows = rotating(300, 3);
   for (std::size_t i = 0; i < 300; ++i) rows.texts[i] = "text " + std::to_string(i * i % 71);
   LabelledTexts kept = rows;
@@ -141,7 +141,7 @@ TEST_CASE("split: at least one text on each side, or an error") {
   CHECK(rows.texts.size() == 4);
 }
 
-TEST_CASE("split: descriptions of the file stay with the training rows; absent labels are named") {
+TEST_CASE("split: descriptions of the file stay with the training rows, and absent labels are reported") {
   LabelledTexts rows = rotating(30, 3);
   const LabelledTexts held = hold_out(rows, 0.1, 0);
   CHECK(rows.form == "lines");
@@ -154,13 +154,13 @@ TEST_CASE("split: descriptions of the file stay with the training rows; absent l
   CHECK(absent_labels(some) == std::vector<std::string>{"label 2", "label 3"});
 }
 
-TEST_CASE("split: every tenth row, as an earlier weft held out") {
+TEST_CASE("split: every tenth row, as an earlier version held out") {
   LabelledTexts rows = small_rows();
   const LabelledTexts held = every_tenth(rows);
   CHECK(rows.labels.size() == 54);
   CHECK(held.labels.size() == 6);
   CHECK(held.names == rows.names);
-  CHECK(held.texts.front() == "red green blue and 9");  // the last of each ten
+  CHECK(held.texts.front() == "red green blue and 9");  // the last of each ten rows
   LabelledTexts few = small_rows();
   few.texts.resize(3);
   few.labels.resize(3);

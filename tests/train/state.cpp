@@ -1,4 +1,4 @@
-// The state from which training resumes: when it is written, and which run it must belong to.
+// Tests of the state from which training resumes: when it is written, and which run it must belong to.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -26,8 +26,8 @@ TEST_CASE("the state is written before the checkpoint") {
   CHECK(resumed.steps_done() == 2);
 }
 
-// Files of weft 0.x's first commits have the options of all optimizers, whichever one was used.
-TEST_CASE("a state that has options of other optimizers, too") {
+// Files of the first commits of weft 0.x have the options of all optimizers, whichever one was used.
+TEST_CASE("a state that also has options of other optimizers") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   Trainer trainer(*small.model, *small.data, small_options(5));
@@ -46,7 +46,7 @@ TEST_CASE("a state that has options of other optimizers, too") {
   CHECK(resumed.steps_done() == 1);
 }
 
-TEST_CASE("a state whose counts are no whole numbers is refused") {
+TEST_CASE("a state whose counts are not whole numbers is refused") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   Trainer trainer(*small.model, *small.data, small_options(5));
@@ -72,12 +72,12 @@ TEST_CASE("a state whose counts are no whole numbers is refused") {
     }
 }
 
-// A state stores the options of its optimizer beside the settings of the run: an option with the same name would hide a
-// setting.
+// A state stores the options of its optimizer next to the settings of the run. An option with the same name would hide
+// a setting.
 TEST_CASE("no option of an optimizer has the name of a setting of the run") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
-  std::set<std::string> settings;  // the same for all optimizers
+  std::set<std::string> settings;  // the same settings for all optimizers
   for (const OptimizerInfo& info : optimizers()) {
     CAPTURE(info.name);
     TrainOptions options = small_options(5);
@@ -107,7 +107,7 @@ TEST_CASE("a state of another run is refused") {
     return error_of([&] { Trainer(*task.model, *task.data, options).load_state(path); });
   };
   CHECK(load(small, small_options(5)).empty());
-  CHECK(load(small, small_options(9)).empty());  // a longer run
+  CHECK(load(small, small_options(9)).empty());  // the new run is longer
   TrainOptions options = small_options(5);
   options.seed = 2;
   CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with seed 1; now it is 2");

@@ -1,4 +1,5 @@
-// Training steps and caches of models: memory of equal steps, and inference between changes of the parameters.
+// Tests of training steps and of models' caches: memory of equal steps, and inference between changes to the
+// parameters.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -21,7 +22,7 @@ struct Training {
         optimizer(task.model->parameters(), {}),
         batch(task.data->training(0, Random(1))) {}
 
-  // Forward and backward with dropout, and AdamW's update.
+  // Runs forward and backward with dropout, and AdamW's update.
   void step() {
     const Random dropout(9, static_cast<std::uint64_t>(steps));
     {
@@ -34,7 +35,7 @@ struct Training {
   }
 };
 
-// The results of a model that has never run, with these parameters.
+// Returns the results of a new model with these parameters.
 Tensor of_fresh_model(const std::string& arch, Task kind, const NamedParameters& parameters, const Tensor& tokens) {
   const SmallTask fresh = small_task(arch, kind);
   NamedParameters own = fresh.model->parameters();
@@ -54,7 +55,7 @@ void for_every_model(F f) {
 
 }  // namespace
 
-TEST_CASE("models: training steps of one shape take no memory from the system after the first") {
+TEST_CASE("models: after the first training step, steps of the same shape allocate no memory from the system") {
   for_every_model([](const std::string& arch, Task kind) {
     for (int threads : {1, 3}) {
       Context context;

@@ -1,4 +1,4 @@
-// Texts whose labels are numbers, several labels, or tags; and predictions for texts.
+// Tests of texts whose labels are numbers, several labels, or tags, and of predictions for texts.
 #include "weft/target_rows.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// Rows of (text, label).
+// Makes rows from pairs (text, label).
 LabelledTexts rows_of(const std::vector<std::pair<std::string, std::string>>& rows) {
   LabelledTexts all;
   for (const auto& [text, label] : rows) {
@@ -54,7 +54,7 @@ std::string refused(Task task, const std::pair<std::string, std::string>& row) {
 
 }  // namespace
 
-TEST_CASE("targets: the outputs and the unit of labels") {
+TEST_CASE("targets: the outputs and the unit of the labels") {
   const TargetKind numbers = find_targets(Task::regression, rows_of({{"a", "1 +2.5"}, {"b", "3 -1e1"}}));
   CHECK(numbers.outputs == Strings{"value 1", "value 2"});
   CHECK(numbers.output.mean == std::vector<double>{2, -3.75});
@@ -78,7 +78,7 @@ TEST_CASE("targets: the rows of a batch") {
   const TargetKind kind = find_targets(Task::multilabel, multi);
   const auto words = tokenizer_for(Task::multilabel, multi);
   const Batch batch = target_data({}, multi, kind, words, 8, 4)->validation(0);
-  CHECK(batch.lengths == std::vector<std::int64_t>{2, 3});  // with [cls], short ones first
+  CHECK(batch.lengths == std::vector<std::int64_t>{2, 3});  // including [cls], shortest rows first
   CHECK(batch.target.to_vector<float>() == std::vector<float>{0, 0, 1, 1});
   CHECK(slice(batch.tokens, 0, 1, 2).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{*words->special().cls, words->encode("red")[0], words->encode("cold")[0]});
@@ -92,7 +92,7 @@ TEST_CASE("targets: the rows of a batch") {
   CHECK(tagged.predicted == 4);
 }
 
-TEST_CASE("targets: labels that don't fit are refused with the row") {
+TEST_CASE("targets: an error for an invalid label names the row") {
   CHECK(
       contains(refused(Task::regression, {"red", "1 2"}), "the label \"1 2\" of the row \"red\": expected 1 numbers"));
   CHECK(contains(refused(Task::multilabel, {"red", "color|taste"}), "names that occur in training, got \"taste\""));
@@ -101,7 +101,7 @@ TEST_CASE("targets: labels that don't fit are refused with the row") {
   CHECK(contains(refused(Task::tagging, {"", ""}), "a tag for each of 0 words, got 0"));
 }
 
-TEST_CASE("targets: every architecture learns them, and a Predictor predicts as the evaluation measures") {
+TEST_CASE("targets: every architecture learns them, and a Predictor gives the results that evaluation measures") {
   for (const Task task : {Task::regression, Task::multilabel, Task::tagging})
     for (const std::string& arch : own_architectures) {
       CAPTURE(arch);
@@ -149,7 +149,7 @@ TEST_CASE("targets: every architecture learns them, and a Predictor predicts as 
     }
 }
 
-TEST_CASE("predictions: long texts are tagged in parts, and what isn't a text is refused") {
+TEST_CASE("predictions: long texts are tagged in parts, and input that isn't a text is refused") {
   const LabelledTexts rows = small(Task::tagging);
   const auto data =
       target_data(rows, rows, find_targets(Task::tagging, rows), tokenizer_for(Task::tagging, rows), 8, 8);
@@ -173,7 +173,7 @@ TEST_CASE("predictions: long texts are tagged in parts, and what isn't a text is
   CHECK_THROWS_WITH_AS((void)Predictor(std::move(other)), doctest::Contains("the checkpoint is a classifier"), Error);
 }
 
-TEST_CASE("outputs with a unit: y · deviation + mean, with gradients, and what is refused") {
+TEST_CASE("outputs with a unit: y · deviation + mean, with gradients, and invalid units") {
   const OutputSpec spec{{10, -1}, {2, 0.5}};
   for (const std::string& arch : own_architectures) {
     ModelSpec plain{arch, Task::regression, 9, 2, R"({"d_model":6,"layers":1,"seq_len":8})"}, with_unit = plain;

@@ -1,4 +1,4 @@
-// Rows that are pairs of texts: their columns, their tokens, and that nothing else changes.
+// Tests of rows that are pairs of texts: their columns, their tokens, and that other rows don't change.
 #include <doctest/doctest.h>
 
 #include "framing_tokenizer.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-// [cls] is 1, [sep] is 2 and padding 3.
+// [cls] is 1, [sep] is 2 and padding is 3.
 SpecialIds marks(bool has_sep) {
   SpecialIds special;
   special.pad = 3;
@@ -80,7 +80,7 @@ TEST_CASE("pairs of texts: their columns in each format") {
   CHECK(shown("two;label;one\nc;no;a b\ne;yes;d\n", pair_options({"one"}, {"two"}, "label")) == want);
   CHECK(shown("{\"one\":\"a b\",\"two\":\"c\",\"label\":\"no\"}\n{\"two\":\"e\",\"one\":\"d\",\"label\":\"yes\"}\n",
               pair_options({"one"}, {"two"}, "label")) == want);
-  // A second text of several columns, and the text's column by its common name.
+  // The second text has several columns, and the first text's column has a common name.
   CHECK(shown("label,text,two,three\nno,a b,c,\nyes,d,,e\n", pair_options({}, {"two", "three"}, "label")) == want);
   CHECK(contains(parse("label,one,two\nno,a b,c\nyes,d,e\n", pair_options({"one"}, {"two"}, "label")).form,
                  "text in column \"one\", second text in column \"two\""));
@@ -88,12 +88,12 @@ TEST_CASE("pairs of texts: their columns in each format") {
                  "text in column 2, second text in columns 3 and 4"));
 }
 
-TEST_CASE("pairs of texts: an empty text stays at its place") {
+TEST_CASE("pairs of texts: an empty text keeps its place") {
   CHECK(shown("label,one,two\nno,,c\nyes,d,\n", pair_options({"one"}, {"two"}, "label")) ==
         Strings{"no:  | c", "yes: d | "});
 }
 
-TEST_CASE("pairs of texts: a separator in a cell is a blank, so that a single text stays one") {
+TEST_CASE("pairs of texts: a separator inside a cell becomes a space, so that a single text stays single") {
   LabelledOptions single;
   single.text = {"text"};
   CHECK(parse("label,text\nno,a\x1f"
@@ -107,7 +107,7 @@ TEST_CASE("pairs of texts: a separator in a cell is a blank, so that a single te
   CHECK(contains(error("yes,a b c\nno,d e f\n", pair_options({}, {"2"}, "1")), "can't tell which column is the text"));
 }
 
-TEST_CASE("pairs of texts: columns that can't be") {
+TEST_CASE("pairs of texts: invalid columns") {
   const std::string table = "label,one,two\nno,a b,c\nyes,d,e\n";
   CHECK(contains(error(table, pair_options({"one"}, {"one"}, "label")), "one column can't be both text and second"));
   CHECK(contains(error(table, pair_options({"one"}, {"label"}, "label")), "one column can't be both text and label"));

@@ -24,7 +24,8 @@ Files files_of(const TemporaryFolder& folder) {
   return {file("model.safetensors"), file("training.safetensors"), file("config.json")};
 }
 
-// Trains a new model and returns the files of the checkpoint. stop_at: stops there and continues with another trainer.
+// Trains a new model and returns the files of the checkpoint. If `stop_at` is set, stops after that step and continues
+// with another trainer.
 Files train(const std::string& arch, Task task, std::int64_t steps, std::int64_t stop_at = 0, const Sizes& sizes = {}) {
   const TemporaryFolder folder;
   RunOptions run;
@@ -48,7 +49,7 @@ Files train(const std::string& arch, Task task, std::int64_t steps, std::int64_t
   return files_of(folder);
 }
 
-// Runs the members of a team one after the other, the last first.
+// Runs the members of a team one after the other, starting with the last.
 class Backwards : public Executor {
  public:
   void run(int count, FunctionRef<void(int)> task) override {
@@ -60,7 +61,7 @@ class Backwards : public Executor {
 
 }  // namespace
 
-TEST_CASE("20 steps of training: the same bytes with 1, 2, 3 and 8 threads") {
+TEST_CASE("20 training steps: the same bytes with 1, 2, 3 and 8 threads") {
   for (const std::string& arch : own_architectures)
     for (Task task : {usual_task(arch), Task::classifier}) {
       CAPTURE(arch);
@@ -78,7 +79,7 @@ TEST_CASE("20 steps of training: the same bytes with 1, 2, 3 and 8 threads") {
     }
 }
 
-TEST_CASE("training of a size that threads share: the same bytes with 1, 2, 3 and 8 threads") {
+TEST_CASE("training with work that threads share: the same bytes with 1, 2, 3 and 8 threads") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     Files first;
@@ -107,7 +108,7 @@ TEST_CASE("training that was stopped and resumed gives the same bytes") {
   }
 }
 
-TEST_CASE("training lowers the loss, and a checkpoint has the loss that evaluation gives") {
+TEST_CASE("training reduces the loss, and a checkpoint records the loss that evaluation gives") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const TemporaryFolder folder;
@@ -128,7 +129,7 @@ TEST_CASE("training lowers the loss, and a checkpoint has the loss that evaluati
   }
 }
 
-TEST_CASE("progress of each step; a request to stop after the last step has no effect") {
+TEST_CASE("progress of each step, and a request to stop after the last step has no effect") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm), same = small_task("gmlp", Task::causal_lm);
   const TrainOptions options = small_options(7);
@@ -161,7 +162,7 @@ TEST_CASE("progress of each step; a request to stop after the last step has no e
   CHECK(result.evaluation->loss == evaluate(*same.model, *same.data).loss);
 }
 
-TEST_CASE("a parameter that comes twice is one") {
+TEST_CASE("a parameter that occurs twice counts once") {
   const Parameter p(Tensor::zeros({2, 3}));
   const NamedParameters twice{{"a", p}, {"b", p}};
   CHECK(parameter_count(twice) == 6);

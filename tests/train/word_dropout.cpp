@@ -1,4 +1,4 @@
-// Word dropout: which symbols of a row become unknown in training.
+// Tests of word dropout: which symbols of a row become unknown in training.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-// 24 rows of 2 to 17 words, "r3w0 r3w1 …", all different.
+// 24 different rows of 2 to 17 words, "r3w0 r3w1 …".
 LabelledTexts telling_rows() {
   LabelledTexts rows;
   rows.names = {"even", "odd"};
@@ -26,7 +26,7 @@ LabelledTexts telling_rows() {
   return rows;
 }
 
-// Row `row` of a batch, without padding.
+// Returns row `row` of a batch without padding.
 Ids row_of(const Batch& batch, std::int64_t row, std::int64_t pad) {
   const Ids all = batch.tokens.to_vector<std::int64_t>();
   const std::int64_t n = batch.tokens.size(1);
@@ -37,7 +37,7 @@ Ids row_of(const Batch& batch, std::int64_t row, std::int64_t pad) {
 
 }  // namespace
 
-TEST_CASE("word dropout: the expected part of a row's words is unknown, varying each time; [cls] and padding stay") {
+TEST_CASE("word dropout: the expected share of words becomes unknown, varying each time, but not [cls] and padding") {
   const LabelledTexts rows = telling_rows();
   const auto v = words(rows.texts);
   const SpecialIds special = v->special();
@@ -46,7 +46,7 @@ TEST_CASE("word dropout: the expected part of a row's words is unknown, varying 
       CAPTURE(p);
       const ClassifierData data(rows, rows, v, 20, 6, padding, p), without(rows, rows, v, 20, 6, padding);
       std::int64_t dropped = 0, all = 0, first_dropped = 0, last_dropped = 0, came = 0;
-      std::map<Ids, std::set<Ids>> seen;            // for each row
+      std::map<Ids, std::set<Ids>> seen;            // the versions of each row
       for (std::int64_t k = 0; k < 4 * 100; ++k) {  // 100 epochs
         const Batch batch = data.training(k, Random(3)), same = without.training(k, Random(3));
         REQUIRE(batch.tokens.shape() == same.tokens.shape());
@@ -76,7 +76,7 @@ TEST_CASE("word dropout: the expected part of a row's words is unknown, varying 
     }
 }
 
-TEST_CASE("word dropout: the same seed and batch the same symbols; validation has them all") {
+TEST_CASE("word dropout: the same seed and batch drop the same symbols, and validation drops none") {
   const LabelledTexts rows = telling_rows();
   const auto v = words(rows.texts);
   for (const Padding padding : {Padding::full, Padding::exact}) {
@@ -95,7 +95,7 @@ TEST_CASE("word dropout: the same seed and batch the same symbols; validation ha
   }
 }
 
-TEST_CASE("word dropout: batches of one row drop what one of several drops") {
+TEST_CASE("word dropout: batches of one row drop the same symbols as larger batches") {
   const LabelledTexts rows = telling_rows();
   const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 20, 1, Padding::full, 0.5), three(rows, rows, v, 20, 3, Padding::full, 0.5);
@@ -106,7 +106,7 @@ TEST_CASE("word dropout: batches of one row drop what one of several drops") {
   }
 }
 
-// A letter is a symbol. The ids 0 … 4 are special symbols, of which a tokenizer has some.
+// Each letter is a symbol. The ids 0 … 4 are special symbols, of which a tokenizer may have some.
 class Letters : public Tokenizer {
  public:
   explicit Letters(SpecialIds special) : special_(special) {}
@@ -125,7 +125,7 @@ class Letters : public Tokenizer {
   SpecialIds special_;
 };
 
-TEST_CASE("word dropout: unknown symbols, masks without one, never [sep]; an error without both") {
+TEST_CASE("word dropout: unknown symbols, or masks if there are none, never [sep], and an error without both") {
   LabelledTexts rows;
   rows.names = {"a", "b"};
   rows.texts = {"abcdefgh", "abc"};
@@ -148,7 +148,7 @@ TEST_CASE("word dropout: unknown symbols, masks without one, never [sep]; an err
         }
       }
     }
-    CHECK(dropped > 200);  // out of 550
+    CHECK(dropped > 200);  // of 550
     CHECK(dropped < 350);
   }
   const auto none = std::make_shared<Letters>(SpecialIds{{}, 3, 2, {}, 0});

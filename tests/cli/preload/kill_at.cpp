@@ -1,4 +1,5 @@
-// Preloaded into weft: kills it with SIGKILL in place of its n-th call that changes or syncs a file; WEFT_KILL_AT is n.
+// Preloaded into weft. Kills it with SIGKILL instead of making its n-th call that changes or syncs a file, where n is
+// WEFT_KILL_AT.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/stat.h>

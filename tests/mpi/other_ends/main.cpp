@@ -1,5 +1,5 @@
-// Two ranks that end differently from weft train's. Arguments: MODULE, and what rank 1 does while rank 0 waits for it,
-// "leave" or "abort".
+// Runs two ranks that end in ways that weft train's ranks don't. The first argument is MODULE. The second says what
+// rank 1 does while rank 0 waits for it: "leave" or "abort".
 #include <dlfcn.h>
 
 #include <cstdio>
