@@ -62,10 +62,10 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CHECK(as_json.out.rfind(c.json, 0) == 0);
     CHECK(weft("predict " + run + " " + rows).code == 0);
     CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --columns text=text"), 2,
-                     "texts: expected lines of text, which have no columns"));
+                     "texts: the given options are for tables"));
     if (c.task != "multilabel")
       CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --threshold 0.5"), 2,
-                       "--threshold is for a multilabel; the checkpoint is a " + c.task));
+                       "--threshold is for the task multilabel, but the checkpoint has the task " + c.task));
     const report::Json described = report::read_run(run, "run", {});
     CAPTURE(described["notes"].dump());
     CHECK(described["notes"].empty());
@@ -181,9 +181,9 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CHECK(described["notes"].empty());
     CHECK(weft("train --resume " + run + " --steps 202").code == 0);
     CHECK(fails_with(weft("predict " + run + " " + table + " --columns text=height"), 2,
-                     "--columns is not for a forecast"));
+                     "--columns can't be used for a forecast"));
     CHECK(fails_with(weft("predict " + run + " " + table + " --threshold 0.5"), 2, "the checkpoint is a forecast"));
-    CHECK(fails_with(weft("predict " + run), 2, "give the file of the series to continue"));
+    CHECK(fails_with(weft("predict " + run), 2, "give the file with the series to continue"));
     const std::string begun = "train --from " + run + " --data " + table +
                               " --target height --horizon 3 --steps 2 --out " + (folder / "begun") + " --frames ";
     CHECK(fails_with(weft(begun + "other,height"), 2, "reads the columns height, other, but --frames names others"));

@@ -29,6 +29,6 @@ void OutFolder::check() const {
       throw Error(name + " names a checkpoint of the run \"" + parent + "\", \"" + folder + "\": give another folder");
   for (const std::string& file : files)
     if (!overwrite && fs::exists(fs::symlink_status(folder + "/" + file, error)))
-      throw Error("\"" + folder + "\" already contains a checkpoint or a file of one (" + file +
+      throw Error("\"" + folder + "\" already contains a checkpoint, or a part of one (" + file +
                   "): --overwrite replaces it");
 }

@@ -1,4 +1,4 @@
-// What train and eval print at their end.
+// Prints the results of train and eval.
 #pragma once
 #include <weft/trainer.h>
 
@@ -7,7 +7,7 @@
 
 // "98.76 %", or "123.4" for a metric that is not a share.
 std::string metric_text(const weft::Metric& metric);
-// "KIND METRIC X" for each metric; perplexity and bits per byte for language models; "KIND loss X".
+// Prints "KIND METRIC X" for each metric, then perplexity and bits per byte for language models, then "KIND loss X".
 void print_evaluation(const weft::Evaluation& evaluation, const char* kind);
 // "a, b"
 std::string list(const std::vector<std::string>& names);
