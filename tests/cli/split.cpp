@@ -211,7 +211,7 @@ TEST_CASE("texts: training, validation and a test by position; the test is the l
   REQUIRE(trained.code == 0);
   CHECK(contains(trained.err, ", 80/10/10 % for training, validation and test (--split)\n"));
   const Outcome evaluated = weft(eval);
-  CHECK(contains(evaluated.err, ": measured the last 10 %, the test set of the run\n"));
+  CHECK(contains(evaluated.err, ": measured on the last 10 %, the test set of the run\n"));
   CHECK(number_after(trained.out, "\ntest loss ") == number_after(evaluated.out, "\ntest loss "));
   CHECK(number_after(trained.out, "\ntest perplexity ") == number_after(weft(eval).out, "\nperplexity "));
   CHECK(number_after(trained.out, "\nvalidation loss ") != number_after(trained.out, "\ntest loss "));

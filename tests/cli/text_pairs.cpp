@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: a checkpoint without its run takes the
   CHECK(lines.out == ask("classify", "a red box\tred lid\n").out);
   folder.write("table.csv", "two,text\nred lid,a red box\n");
   const std::string table = alone + " " + (folder / "table.csv");
-  CHECK(fails_with(weft("classify " + table), 2, "the model reads pairs of texts; name the columns of both"));
+  CHECK(fails_with(weft("classify " + table), 2, "the model reads pairs of texts: name the columns of both"));
   CHECK(weft("classify " + table + " --columns text=text,second=two").out == lines.out);
   const std::string pairs = alone + " --data " + (folder / "pairs.csv");
   CHECK(fails_with(weft("eval " + pairs + " --columns label=same,text=one"), 2, "the model reads pairs of texts"));
