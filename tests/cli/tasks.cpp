@@ -164,7 +164,7 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CAPTURE(trained.err);
     CAPTURE(trained.out);
     REQUIRE(trained.code == 0);
-    CHECK(contains(trained.err, "400 rows, of which 80/10/10 % are for training, validation and test"));
+    CHECK(contains(trained.err, "400 rows, 80/10/10 % for training, validation and test, in this order (--split)\n"));
     CHECK(contains(trained.err, "forecast: 3 rows of height from 24 rows of height,other"));
     CHECK(number_after(trained.out, "test MAE ") < 2);
     CHECK(number_after(trained.out, "test MAE of the last value ") > 5);
@@ -201,7 +201,8 @@ TEST_CASE("forecasts: what doesn't fit is refused in one line") {
   const std::string good = "--frames height --target height ";
   CHECK(fails_with(train("wave.csv", "--frames height"), 2, "--frames needs --target"));
   CHECK(fails_with(train("wave.csv", "--frames height --target height,height"), 2, "expected distinct names"));
-  CHECK(fails_with(train("wave.csv", "--task forecast"), 2, "a forecast needs --frames and --target"));
+  CHECK(fails_with(train("wave.csv", "--task forecast"), 2,
+                   "a forecast needs --frames, the columns of --data to read, and --target"));
   CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames is for --task forecast"));
   CHECK(fails_with(train("wave.csv", good + "--test x"), 2, "--test can't be used with --frames"));
   CHECK(fails_with(train("wave.csv", "--frames depth --target height"), 1,

@@ -135,7 +135,7 @@ TEST_CASE("pairs of texts: regression and several labels read them, tagging does
                    "line 1: the model reads pairs"));
   CHECK(fails_with(weft("train --arch fnet --task retrieval --data " + (folder / "numbers.csv") + columns + sizes +
                         "--steps 3 --out " + (folder / "vectors")),
-                   2, "without a second text"));
+                   2, "reads no second text"));
   folder.write("tags.csv", "y,one,two\nA,a,b\nB,b,b\nA,a,c\nB,b,d\n");
   CHECK(fails_with(weft("train --arch fnet --task tagging --data " + (folder / "tags.csv") + columns + sizes +
                         "--steps 3 --out " + (folder / "tags")),

@@ -87,8 +87,7 @@ Json precision_recall(const std::vector<std::string>& labels, const Predictions&
   }
   const Curve whole = curve_of(pooled_labels);
   Json figure{{"kind", "precision_recall"}, {"rows", rows.rows()}, {"labels", Json::array()}};
-  std::vector<std::pair<std::int64_t, std::size_t>>
-      occurring;  // the number of rows that have a label, and the label's index
+  std::vector<std::pair<std::int64_t, std::size_t>> occurring;  // number of rows with a label, and the label's index
   std::vector<Curve> curves;
   double sum = 0;
   for (std::size_t k = 0; k < labels.size(); ++k) {
