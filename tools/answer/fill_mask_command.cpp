@@ -16,7 +16,7 @@ std::string as_text(const weft::FilledText& filled) {
   return text;
 }
 
-// {"text": …, "gaps": [[{"symbol": …, "probability": …}, …], …]}
+// Returns {"text": …, "gaps": [[{"symbol": …, "probability": …}, …], …]}, with a list for each gap.
 std::string as_json_line(const weft::FilledText& filled) {
   nlohmann::ordered_json gaps = nlohmann::ordered_json::array();
   for (const auto& gap : filled.gaps) gaps.push_back(as_json(gap, "symbol"));

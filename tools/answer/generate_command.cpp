@@ -78,7 +78,7 @@ class SamplePrinter {
   }
 
   std::string prompt_;
-  std::vector<std::string> waiting_;  // for each sample
+  std::vector<std::string> waiting_;  // the text of each sample that is not printed yet
   std::vector<bool> ended_;
   std::size_t current_ = 0;
   bool begun_ = false;  // whether the prompt of the current sample has been printed

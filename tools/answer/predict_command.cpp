@@ -44,7 +44,8 @@ std::string as_text(const weft::Predictor& predictor, const std::string& text, c
   }
 }
 
-// {"value": …}, {"labels": [{"label": …, "probability": …}, …]} or {"words": [{"word": …, "tag": …}, …]}
+// Returns {"NAME": number, …} with a number for each output of a regression model, {"labels": [{"label": …,
+// "probability": …}, …]} for a multilabel model, or {"words": [{"word": …, "tag": …}, …]} for a tagging model.
 std::string as_json_line(const weft::Predictor& predictor, const std::string& text, const PredictCommand& o) {
   Json line = Json::object();
   switch (predictor.checkpoint().model->task()) {

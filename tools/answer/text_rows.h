@@ -6,11 +6,11 @@
 
 #include "options/data_options.h"
 
-// Where a text is, for messages.
+// The place of a text in its file, for messages.
 struct TextPlace {
   std::string file;
   const char* unit;     // "line", or "text" in a table
-  std::int64_t number;  // from 1
+  std::int64_t number;  // the first is 1
 
   std::string name() const { return file + ": " + unit + " " + std::to_string(number); }
 };

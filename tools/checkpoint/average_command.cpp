@@ -22,7 +22,7 @@ struct AverageCommand {
   bool overwrite = false;
 };
 
-// "book/best: step 1800, validation loss 1.4826"
+// Prints a line like "book/best: step 1800, validation loss 1.4826".
 void print(const std::string& folder, const weft::CheckpointInfo& info) {
   std::cout << folder << ": step " << info.step;
   if (info.validation_loss) std::cout << ", validation loss " << *info.validation_loss;
@@ -70,7 +70,7 @@ void assign_mean(const weft::Model& model, Values& sums, double count) {
   }
 }
 
-// θ = 1/K Σ_k θ_k, each element summed in f64 in the order of the folders.
+// Computes θ = 1/K Σ_k θ_k. Each element is summed in f64 in the order of the folders.
 int average(const AverageCommand& o) {
   if (o.out.empty()) throw UsageError("give --out, the folder for the average");
   if (o.folders.size() < 2)

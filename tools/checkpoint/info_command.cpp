@@ -47,7 +47,7 @@ void print_model(const weft::Model& model) {
             << "\n";
 }
 
-// The fields that --set accepts.
+// Prints the fields that --set accepts.
 void print_fields(const weft::Architecture& architecture) {
   std::size_t name = 0, usual = 0;
   for (const weft::ConfigField& field : architecture.fields) {

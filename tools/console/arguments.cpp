@@ -6,7 +6,7 @@
 
 namespace {
 
-// "-" and "--" are not options.
+// Whether the argument is an option. "-" and "--" are not options.
 bool is_option(const std::string& argument) {
   return argument.rfind('-', 0) == 0 && argument.find_first_not_of('-') != std::string::npos;
 }
@@ -60,7 +60,7 @@ const CLI::App& typed_command(const CLI::App& weft, const std::vector<std::strin
   return *command;
 }
 
-// "weft tokenizer train"
+// Returns the name of a command with its parents, for example "weft tokenizer train".
 std::string whole_name(const CLI::App& command) {
   const CLI::App* parent = command.get_parent();
   return (parent == nullptr ? "" : whole_name(*parent) + " ") + command.get_name();

@@ -10,5 +10,5 @@
 // given.
 std::vector<std::string> arguments_for(const CLI::App& weft, int argc, const char* const* argv);
 
-// The message for an error of App::parse, with a suggestion for a mistyped option.
+// Returns the message for an error of App::parse, with a suggestion for a mistyped option.
 std::string describe(const CLI::App& weft, const CLI::ParseError& error);

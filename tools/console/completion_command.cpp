@@ -9,8 +9,8 @@
 
 namespace {
 
-// Two lines for each command ("weft", "weft-train", "weft-data-news"): its subcommands and its options. Keys have no
-// spaces, because zsh does not accept them.
+// Prints two lines for each command: its subcommands and its options. The keys ("weft", "weft-train", "weft-data-news")
+// have no spaces, because zsh does not accept them.
 void print_words(const CLI::App& app, const std::string& path) {
   std::cout << "_weft_commands[" << path << "]='";
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr std::size_t chunk = 1 << 16;   // bytes per read: the capacity of a pipe
+constexpr std::size_t chunk = 1 << 16;   // bytes per read, which is the capacity of a pipe
 constexpr std::size_t enough = 1 << 20;  // approximate number of bytes that one call of next() returns
 
 [[noreturn]] void fail(const char* what, const std::string& name) {

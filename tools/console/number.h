@@ -25,7 +25,7 @@ struct Range {
 template <class T>
 std::optional<T> parse_decimal(std::string_view text);
 
-// "at least 1", "1 to 1024", "above 0", "at least 0, below 1"; "" if there is no limit.
+// Describes a range: "at least 1", "1 to 1024", "above 0", "at least 0, below 1". Returns "" if there is no limit.
 template <class T>
 std::string describe(const Range<T>& range);
 
@@ -33,6 +33,6 @@ std::string describe(const Range<T>& range);
 template <class T>
 T number_in(const Range<T>& range, std::string_view text);
 
-// The number as help texts show it: "2000", "0.001".
+// Formats a number for help texts: "2000", "0.001".
 template <class T>
 std::string as_text(T value);

@@ -17,7 +17,7 @@
 CLI::Option* add_option(CLI::App& command, const std::string& name, const std::string& type,
                         std::function<void(const std::string&)> take, const std::string& help);
 
-// The text for the help: "meaning (range; default: usual)", without empty parts.
+// Returns the text for the help, which is "meaning (range; default: usual)" without empty parts.
 std::string help_text(const std::string& meaning, const std::string& range, const std::string& usual);
 
 // Adds an option for a number, which is passed to `take`.

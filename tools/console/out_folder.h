@@ -6,7 +6,7 @@
 struct OutFolder {
   std::string name, folder;        // the argument's name, and its value
   std::string done;                // the operation, for messages: "quantized"
-  std::vector<std::string> reads;  // files and folders that are read; empty names are ignored
+  std::vector<std::string> reads;  // files and folders that the command reads; empty names are ignored
   bool overwrite = false;
   std::vector<std::string> files = {"model.safetensors", "config.json"};  // files that are written or removed there
 

@@ -39,5 +39,5 @@ class Count {
   std::chrono::steady_clock::time_point last_drawn_;
 };
 
-// "1:02:03" or "2:03"
+// Formats a time as "1:02:03" or "2:03".
 std::string as_time(double seconds);

@@ -5,5 +5,5 @@
 
 // Escapes control characters, for example as \n, \x1B or \u0085, because they would move the cursor or end a line.
 std::string visible(const std::string& name);
-// The number of code points of a text in UTF-8.
+// Returns the number of code points in a UTF-8 text.
 std::size_t code_points(const std::string& text);

@@ -1,5 +1,5 @@
-// ListOps (Nangia and Bowman 2018, arXiv 1804.06028) by the rules of the Long Range Arena (Tay et al. 2020, arXiv
-// 2011.04006; lra_benchmarks/data/listops.py).
+// The task ListOps (Nangia and Bowman 2018, arXiv 1804.06028), according to the rules of the Long Range Arena (Tay et
+// al. 2020, arXiv 2011.04006; lra_benchmarks/data/listops.py).
 #include <weft/error.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct Arguments {
     ++count;
     sum += digit;
   }
-  // The i-th argument in ascending order.
+  // Returns the i-th argument in ascending order.
   int sorted(std::int64_t i) const {
     int digit = 0;
     for (std::int64_t below = times[0]; below <= i; below += times[static_cast<std::size_t>(digit)]) ++digit;
@@ -116,7 +116,7 @@ class Reader {
   }
 
  private:
-  // The next symbol; empty at the end.
+  // Returns the next symbol, or "" at the end.
   std::string_view next() {
     for (;;) {
       at_ = std::min(text_.find_first_not_of(' ', at_), text_.size());

@@ -27,7 +27,8 @@ namespace {
 using weft::Error;
 namespace fs = std::filesystem;
 
-// Sections that say what a package is for. The others say how it is made (libs, doc) or in what language (perl, rust).
+// The sections that describe what a package is for. The other sections describe its form (libs, doc) or its programming
+// language (perl, rust).
 const std::vector<std::string> topics{"admin",    "database", "editors", "electronics", "fonts", "games",
                                       "graphics", "mail",     "math",    "sound",       "video", "web"};
 const char* const installed = "/var/lib/dpkg/status";
@@ -77,7 +78,7 @@ struct Row {
   std::string label, text;
 };
 
-// The texts of each section, without duplicates.
+// The rows of each section, without duplicates.
 using Sections = std::map<std::string, std::vector<Row>>;
 
 class Records {
@@ -189,7 +190,7 @@ int run(const Options& o) {
   std::string labels;
   for (const std::string& section : chosen(sections, o.sections, source.name)) {
     std::vector<Row>& rows = sections[section];
-    sort_by_hash(rows, false);  // the rows that are kept are a random sample
+    sort_by_hash(rows, false);  // makes the remaining rows a random sample
     rows.resize(std::min(rows.size(), static_cast<std::size_t>(o.rows)));
     const auto tested = o.test.empty() ? 0 : std::max<std::ptrdiff_t>(1, std::ssize(rows) / 10);
     if (tested > 0) files[1].rows.insert(files[1].rows.end(), rows.begin(), rows.begin() + tested);

@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr std::size_t widest = 24;       // maximum columns of a name
+constexpr std::size_t widest = 24;       // maximum width of a name in columns
 constexpr std::int64_t most_shown = 12;  // maximum number of labels whose matrix fits on a terminal
 
 // Pads the name to this many columns, or truncates it.

@@ -42,7 +42,7 @@ void check_second_columns(const weft::LabelledOptions& options, const weft::Chec
                           const std::string& file);
 
 bool is_empty(const std::string& text);  // whether the text has only white space
-// "60 rows; 2 with an empty text; 1 bad row skipped"
+// Describes a number of rows: "60 rows; 2 with an empty text; 1 bad row skipped".
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped);
 
 // Describes how a file was read: "FILE: CSV without a header, …; 120000 rows, 4 labels: …".

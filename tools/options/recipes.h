@@ -9,7 +9,7 @@ struct Recipe {
   std::string name, json;
 };
 
-// Sorted by name.
+// Returns all recipes, sorted by name.
 const std::vector<Recipe>& recipes();
 std::vector<std::string> recipe_names();
 // Throws an Error that suggests the nearest name if there is no such recipe.

@@ -53,7 +53,7 @@ void check_folders(const std::vector<std::string>& folders) {
   }
 }
 
-// "a, b, c", or "a, b, c and 5 more".
+// Returns "a, b, c", or "a, b, c and 5 more".
 std::string title_of(const std::vector<std::string>& names) {
   const std::size_t named = names.size() > 4 ? 3 : names.size();
   std::string title;

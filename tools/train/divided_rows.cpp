@@ -18,7 +18,7 @@ using weft::LabelledTexts;
 
 std::string rows_of(const LabelledTexts& texts) { return grouped(std::ssize(texts.texts)); }
 
-// "412 of 4,120 rows, stratified by label, with seed 0"
+// Describes a part of the rows: "412 of 4,120 rows, stratified by label, with seed 0".
 std::string drawn(const LabelledTexts& part, const LabelledTexts& rest, const TrainOptions& o) {
   return rows_of(part) + " of " + grouped(std::ssize(part.texts) + std::ssize(rest.texts)) +
          " rows, stratified by label, with seed " + std::to_string(o.split_seed);

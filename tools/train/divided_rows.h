@@ -17,5 +17,5 @@ struct DividedRows {
 // For a task other than the classifier, labels are targets (weft/target_rows.h), and each part may have different ones.
 DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels = {});
 
-// "a, b and 3 more", without control characters.
+// Lists labels as "a, b and 3 more", without control characters.
 std::string some_labels(const std::vector<std::string>& names);

@@ -55,7 +55,7 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
       throw Error("there is no run in \"" + o.out + "\"");
     folder = std::make_unique<weft::RunFolder>(o.out);
   }
-  if (o.ranks != nullptr) o.ranks->gather("");  // rank 0 has opened the folder
+  if (o.ranks != nullptr) o.ranks->gather("");  // after this, rank 0 has opened the folder
   const std::string path = weft::run_path(o.out);
   if (!std::filesystem::exists(path))
     throw Error("\"" + o.out + "\" has no run.json, without which the run can't continue: --from " + o.out +

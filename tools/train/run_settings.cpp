@@ -22,7 +22,7 @@ using weft::Error;
 // Whether run.json leaves the option out. It does so if the option concerns the folder or the process rather than the
 // run, or if another setting implies it.
 bool is_no_setting(const std::string& name) {
-  // epochs are recorded as steps
+  // run.json records epochs as steps
   for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "loaders", "help", "epochs"})
     if (name == each) return true;
   return false;

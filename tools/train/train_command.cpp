@@ -119,8 +119,8 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   return true;
 }
 
-// Keeps the memory that a step frees for the next step, even beyond the default budget, because pages from the system
-// are slow.
+// Keeps the memory that a step frees for the next step, even beyond the default budget, because getting pages from the
+// system is slow.
 void keep_memory_of_step() {
   const std::size_t peak = weft::Context::current().memory().use().peak;
   weft::MemoryCache::set_budget(std::max(weft::MemoryCache::budget(), peak));

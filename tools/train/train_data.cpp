@@ -51,7 +51,7 @@ weft::EncodedText encoded(const TextInput& input, const weft::Tokenizer& tokeniz
   if (o.ranks == nullptr) return input.encoded(tokenizer, cache);
   weft::EncodedText text;
   if (is_first(o.ranks)) text = input.encoded(tokenizer, cache);
-  o.ranks->gather("");  // the cache is written
+  o.ranks->gather("");  // after this, the cache is written
   std::error_code ignored;
   if (!is_first(o.ranks)) text = input.encoded(tokenizer, std::filesystem::exists(cache, ignored) ? cache : "");
   return text;
@@ -106,7 +106,7 @@ std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, 
   return from->info.pad_to;
 }
 
-// "3 labels: a, b, c", or "price has the mean 12.3 and the standard deviation 4.5"
+// Returns "3 labels: a, b, c", or "price has the mean 12.3 and the standard deviation 4.5".
 std::string describe_outputs(const weft::TargetKind& kind) {
   if (!kind.output.defined())
     return grouped(std::ssize(kind.outputs)) + (kind.task == weft::Task::tagging ? " tags: " : " labels: ") +

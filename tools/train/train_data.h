@@ -11,10 +11,10 @@
 struct Training {
   std::unique_ptr<weft::Model> model;
   std::unique_ptr<weft::Data> data;
-  std::unique_ptr<weft::Data> test;  // data to measure at the end; null if there are none
+  std::unique_ptr<weft::Data> test;  // the test set, which is measured at the end; null if there is none
   TrainingSize size;
   std::vector<std::string> new_parameters;  // with --from: parameters that the checkpoint lacks
-  std::vector<std::string> columns;         // columns of the text, for rows
+  std::vector<std::string> columns;         // columns of the text, if the data are rows
   std::vector<std::string> second_columns;  // columns of the second text, for pairs
   std::vector<std::string> notes;           // about the data
 };

@@ -268,7 +268,7 @@ void check_options(const CLI::App& command, const TrainOptions& o) {
     if (command.count("--out") == 0 && !o.find_lr) throw CLI::RequiredError("--out");
     return;
   }
-  // CLI11 gives "true" to an option without a value
+  // if --resume has no value, CLI11 sets it to "true"
   if (command.count("--out") > 0 || o.resume.empty() || o.resume == "true")
     throw CLI::ValidationError("--resume takes the run's folder and needs no --out: weft train --resume " +
                                (o.out.empty() ? "DIR" : o.out));

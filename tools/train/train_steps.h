@@ -26,5 +26,5 @@ ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches);
 // Describes this rule for the help page.
 std::string describe_usual_steps();
 
-// "1,234,567"
+// Formats a number with separators, as in "1,234,567".
 std::string grouped(std::int64_t count);

@@ -106,7 +106,7 @@ class Search {
   }
 
  private:
-  // Returns false if the line is not that of a trial.
+  // Reads the line of a trial. Returns false if the line has another form.
   bool read_trial(const std::string& line) try {
     const json trial = json::parse(line);
     Trial read{trial.at("settings").get<Settings>(), {}};
@@ -142,7 +142,7 @@ class Search {
 
   std::string folder(std::size_t number) const { return o_.out + "/trial-" + std::to_string(number); }
 
-  // Returns false if a signal asks to stop.
+  // Runs a trial. Returns false if a signal asks to stop.
   bool run_one(Trial trial) {
     const auto start = std::chrono::steady_clock::now();
     const auto elapsed = [&] {
