@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Turns a PyTorch file (.pt, .pth, .bin) into a safetensors file, which weft reads. Needs PyTorch, nothing else.
+"""Converts a PyTorch file (.pt, .pth, .bin) to a safetensors file, which weft can read. Needs only PyTorch.
 
 tools/pt_to_safetensors.py pytorch_model.bin model.safetensors
 tools/pt_to_safetensors.py --key model checkpoint.pt model.safetensors     # the state dict in a larger checkpoint
-tools/pt_to_safetensors.py --key model --config args old.pt tnn/model.safetensors  # fairseq (new: cfg.model)
+tools/pt_to_safetensors.py --key model --config args old.pt tnn/model.safetensors  # for fairseq
 
-Files are read with weights_only: no code in them runs. Tensors that share memory are written separately.
---config writes the arguments as a config.json beside the target. Existing files are only replaced with --overwrite.
+Newer versions of fairseq need --config cfg.model. Files are read with weights_only, so that no code in them runs.
+Tensors that share memory are written separately. --config writes the arguments to config.json in the target's folder.
+Existing files are replaced only with --overwrite.
 """
 import argparse
 import json
@@ -29,7 +30,7 @@ def load(path):
         return torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         sys.exit(f"{path}: {error.strerror or error}")
-    except Exception as error:  # PyTorch raises various exceptions for a file of another kind
+    except Exception as error:  # PyTorch raises various exceptions for other kinds of files
         found = re.search(r"GLOBAL (\S+)", str(error))
         if not found:
             sys.exit(f"{path}: expected a PyTorch file, got a damaged file or another format")
@@ -38,7 +39,7 @@ def load(path):
 
 
 def find(state, keys):
-    """The value at the keys a, b, …: in nested dictionaries, or in a Namespace of arguments."""
+    """Returns the value at the keys a, b, … of nested dictionaries, or of a Namespace of arguments."""
     for key in keys:
         inside = vars(state) if isinstance(state, argparse.Namespace) else state
         if not isinstance(inside, dict) or key not in inside:
@@ -49,10 +50,10 @@ def find(state, keys):
 
 
 def config_of(arguments):
-    """The arguments that JSON can represent, and the names of the others."""
+    """Returns the arguments that JSON can represent, and the names of the others."""
     given = vars(arguments) if isinstance(arguments, argparse.Namespace) else arguments
     if not isinstance(given, dict):
-        sys.exit(f"expected arguments, a dictionary or a Namespace, got {type(given).__name__}")
+        sys.exit(f"expected arguments in a dictionary or a Namespace, got {type(given).__name__}")
     config, left_out = {}, []
     for name, value in given.items():
         try:
@@ -67,13 +68,13 @@ def tensors_of(state):
 
     others = [str(name) for name, value in state.items() if not isinstance(value, torch.Tensor)]
     if others:
-        sys.exit(f"expected only tensors, got also {', '.join(others[:12])}; if one of these is the state dict, name it "
-                 "with --key NAME")
+        sys.exit(f"expected only tensors, but also got {', '.join(others[:12])}; if one of these is the state dict, "
+                 "name it with --key NAME")
     return {str(name): dense(str(name), value) for name, value in state.items()}
 
 
 def dense(name, tensor):
-    """A contiguous copy; conjugated and negated views become values."""
+    """Returns a contiguous tensor on the CPU. Conjugated and negated views are replaced with their values."""
     import torch
 
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
@@ -83,7 +84,10 @@ def dense(name, tensor):
 
 
 def put(writers):
-    """Calls each writer with a temporary file beside its path, then renames all: no file is lost or cut off."""
+    """Calls each writer with a temporary file in the folder of its path, and then renames all files.
+
+    Thus an existing file is never lost or truncated.
+    """
     made = []
     try:
         for path, write_to in writers.items():
@@ -107,7 +111,7 @@ def put(writers):
 
 
 def writer_of(tensors):
-    """The function that writes the tensors into a file."""
+    """Returns a function that writes the tensors to a file."""
     import torch
 
     header, begin = {"__metadata__": {"format": "pt"}}, 0
@@ -137,7 +141,7 @@ def main():
     parser.add_argument("target")
     parser.add_argument("--key", action="append", default=[],
                         help="key of the state dict in the file; repeat it for nested keys")
-    parser.add_argument("--config", metavar="KEY", help="place of the arguments in the file: args or cfg.model")
+    parser.add_argument("--config", metavar="KEY", help="key of the arguments in the file: args or cfg.model")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing target or config.json")
     options = parser.parse_args()
     config_path = os.path.join(os.path.dirname(options.target), "config.json")

@@ -17,7 +17,8 @@
 
 namespace {
 
-// An error is one line, printed by rank 0. Errors that only this rank knows are sent to the others.
+// Prints the error as one line on rank 0, and returns the exit code. Unless `told`, sends the error to the other ranks,
+// which don't know it yet.
 int fail(weft::Ranks* ranks, std::string what, int code, bool told = false) {
   if (ranks != nullptr && !told) try {
       ranks->fail(what);

@@ -1,5 +1,5 @@
-# Functions for tools/quickstart and tools/check, which source this file: they find or install packages of the
-# distribution, and build.
+# Functions for tools/quickstart and tools/check, which source this file. They find or install packages of the
+# distribution, and build weft.
 # Functions: say, die, step, need_packages, want_packages, missing_packages, clang_format, configure_and_build,
 # show_build. Needs bash.
 
@@ -9,7 +9,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 say() { printf '%s\n' "$@"; }  # prints each argument on a line
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# step NAME COMMAND...: runs the command and adds a line to laps: stage, NAME, seconds, and seconds of CPU time.
+# step NAME COMMAND...: runs the command and adds a line to laps, with the stage, NAME, the elapsed seconds and the
+# seconds of CPU time.
 laps=()
 stage=install
 children() {  # sets cpu to the CPU time of finished commands, in hundredths of a second
@@ -43,7 +44,7 @@ have_header() {
   return 1
 }
 
-# The name of the command that is clang-format 14.
+# Prints the name of the command that is clang-format 14. Fails if there is none.
 clang_format() {
   local name
   for name in clang-format-14 clang-format; do
@@ -52,13 +53,13 @@ clang_format() {
   return 1
 }
 
-# Compiles and links an OpenMP program, because clang's package doesn't include the OpenMP library.
+# Checks whether clang can compile and link an OpenMP program. Clang's package doesn't include the OpenMP library.
 clang_has_openmp() {
   echo '#include <omp.h>
     int main() { return omp_get_max_threads(); }' | clang++ -fopenmp -x c++ - -o /dev/null 2>/dev/null
 }
 
-# have PACKAGE: whether the parts of this Debian package that weft needs are installed, from whatever source.
+# have PACKAGE: checks whether the parts of this Debian package that weft needs are installed, from any source.
 have() {
   case $1 in
     g++) have_command ${CXX:+"$CXX"} c++ g++ clang++ ;;
@@ -131,12 +132,12 @@ need_packages() {
   rm -f "$log"
 }
 
-# want_packages NAME...: the same for optional packages.
+# want_packages NAME...: does the same for optional packages, without which the script continues.
 want_packages() { (need_packages "$@") || say "Continuing without these packages"; }
 
 in_root() { (cd "$root" && "$@"); }
 
-# time_left DONE ALL SECONDS: extrapolates from DONE of ALL steps in SECONDS.
+# time_left DONE ALL SECONDS: prints the estimated remaining time if DONE of ALL steps took SECONDS.
 time_left() {
   local left=$(($3 * ($2 - $1) / $1))
   if [ $left -lt 60 ]; then echo "less than a minute left"
@@ -169,7 +170,7 @@ show_build() {
   [ ! -t 1 ] || printf '\r\033[K'
 }
 
-# configure_and_build PRESET [CMAKE FLAG...]
+# configure_and_build PRESET [CMAKE FLAG...]: configures and builds with a CMake preset.
 configure_and_build() {
   local preset=$1 log=$root/build-$1.log
   shift

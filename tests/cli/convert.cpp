@@ -74,7 +74,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what can't be 
   CHECK(folder.read("back/model.safetensors") == folder.read("in/model.safetensors"));
   CHECK(folder.read("back/config.json") == folder.read("in/config.json"));
   CHECK(fails_with(weft("convert " + in + " " + own), 1,
-                   "already contains a checkpoint or a file of one (model.safetensors): --overwrite replaces it"));
+                   "already contains a checkpoint, or a part of one (model.safetensors): --overwrite replaces it"));
   CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
   CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint to be converted"));
   CHECK(fails_with(weft("convert --from " + form + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
@@ -134,7 +134,7 @@ TEST_CASE("weft info of another program's checkpoint names its format") {
   const Outcome info = weft("info " + (folder / "in"));
   CAPTURE(info.err);
   REQUIRE(info.code == 0);
-  CHECK(contains(info.out, "form huggingface-fnet\n"));
+  CHECK(contains(info.out, "format huggingface-fnet\n"));
   CHECK(contains(info.out, "note: there is no spiece.model"));
   CHECK(contains(info.out, "\"head\":\"pooler\""));
   CHECK(contains(info.out, "encoder.layers.1.output_norm.bias"));

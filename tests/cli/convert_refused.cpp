@@ -28,7 +28,7 @@ TEST_CASE("weft convert: it replaces or removes existing files only with --overw
     CAPTURE(file);
     folder.write("out/" + file, "somebody's");
     CHECK(fails_with(weft(convert + " --to huggingface-fnet"), 1,
-                     "already contains a checkpoint or a file of one (" + file + "): --overwrite replaces it"));
+                     "already contains a checkpoint, or a part of one (" + file + "): --overwrite replaces it"));
     CHECK(folder.read("out/" + file) == "somebody's");
     std::filesystem::remove_all(folder / "out");
   }
@@ -57,7 +57,7 @@ TEST_CASE("weft convert: IN doesn't exist, or has no checkpoint") {
   CHECK(fails_with(weft("convert --from labml-gmlp " + (folder / "nothing") + out), 1, "nothing\", doesn't exist"));
   std::filesystem::create_directory(folder / "empty");
   CHECK(fails_with(weft("convert " + (folder / "empty") + out), 1,
-                   "empty\" holds no checkpoint: there is no model.safetensors"));
+                   "empty\" contains no checkpoint: there is no model.safetensors"));
   folder.write("run/run.json", "{}");
   CHECK(fails_with(weft("convert " + (folder / "run") + out), 1, "has not saved a checkpoint yet"));
 }

@@ -181,7 +181,7 @@ TEST_CASE("listops --check: with or without round brackets, and the first label 
   const Outcome wrong = weft("data listops --check " + (folder / "wrong"));
   CHECK(wrong.code == 1);
   CHECK(wrong.out == "rows 3\nagree 1\n");
-  CHECK(contains(wrong.err, "row 2 of those with a text: expected the label 5, got 6"));
+  CHECK(contains(wrong.err, "row 2 of the rows with a text: expected the label 5, got 6"));
   const std::map<std::string, std::string> bad = {{"[SM 1 2", "expected a digit or an operator, got the end"},
                                                   {"[SUM 1 2 ]", "expected a digit or an operator, got \"[SUM\""},
                                                   {"[MAX ]", "expected an argument of [MAX, got \"]\""},
@@ -190,7 +190,7 @@ TEST_CASE("listops --check: with or without round brackets, and the first label 
   for (const auto& each : bad) {
     CAPTURE(each.first);
     folder.write("bad", "1\t[MAX 1 0 ]\n2\t" + each.first + "\n1\t[MIN 1 2 ]\n");
-    CHECK(fails_with(weft("data listops --check " + (folder / "bad")), 1, "row 2 of those with a text: [listops] "));
+    CHECK(fails_with(weft("data listops --check " + (folder / "bad")), 1, "row 2 of the rows with a text: [listops] "));
     CHECK(contains(weft("data listops --check " + (folder / "bad")).err, each.second));
   }
   std::string deep;
@@ -246,7 +246,7 @@ TEST_CASE("recall: each key occurs once, at any place, with its own value, and t
   CHECK(folder.make("recall --length 10 --pairs 4 --train 20 --validation 1 --test 1")[0].symbols.size() ==
         9);  // no fillers
   folder.write("none", "v1\tk1 v1 k2\nv2\tk1 v2 k1\nv2\tk1 v2 . k1\n");
-  CHECK(fails_with(weft("data recall --check " + (folder / "none")), 1, "expected a value of the last key, \"k2\""));
+  CHECK(fails_with(weft("data recall --check " + (folder / "none")), 1, "expected a value after the last key, \"k2\""));
 }
 
 TEST_CASE("weft data: bad input, and files that already exist") {
@@ -254,7 +254,7 @@ TEST_CASE("weft data: bad input, and files that already exist") {
   const std::string small = "data listops --min-length 5 --max-length 20 --train 5 --validation 5 --test 5";
   CHECK(fails_with(weft("data"), 2, "give a subcommand: listops, recall, news"));
   CHECK(fails_with(weft("data listop --out x"), 2, "did you mean listops?"));
-  CHECK(fails_with(weft("data listops"), 2, "--out is required"));
+  CHECK(fails_with(weft("data listops"), 2, "give --out, the "));
   CHECK(fails_with(weft("data listops --min-length 10 --max-length 11 --out " + (folder / "x")), 2,
                    "leave no length in between"));
   CHECK(fails_with(weft("data listops --depth 1 --out " + (folder / "x")), 2, "--depth"));
@@ -297,7 +297,7 @@ TEST_CASE("weft data news: descriptions by section, each text once, and a tenth 
   CAPTURE(made.err);
   REQUIRE(made.code == 0);
   CHECK(made.out == out + " 72\n" + test + " 8\n");
-  CHECK(contains(made.err, "records: descriptions of 179 packages; rows by section: games 40, sound 40\n"));
+  CHECK(contains(made.err, "records: descriptions of 179 packages; rows per section: games 40, sound 40\n"));
   std::istringstream lines(folder.read("news.csv") + folder.read("test.csv"));
   std::map<std::string, int> seen;
   for (std::string line; std::getline(lines, line);) ++seen[line];
@@ -321,18 +321,18 @@ TEST_CASE("weft data news: descriptions by section, each text once, and a tenth 
   folder.write("records", packages({"games", "libs", "perl"}, 40));
   CHECK(weft("data news --overwrite --rows 30 --out " + out + records).out == out + " 90\n");
   CHECK(contains(weft("data news --overwrite --section perl --section libs --section perl --out " + out + records).err,
-                 "rows by section: libs 40, perl 40\n"));
+                 "rows per section: libs 40, perl 40\n"));
   CHECK(fails_with(weft("data news --overwrite --section mail --out " + out + records), 1,
                    "expected sections with at least 20 texts (games, libs, perl), got \"mail\""));
   CHECK(fails_with(weft("data news --overwrite --section perl --out " + out + records), 1,
-                   "in each of two sections, got perl"));
+                   "expected at least two sections with at least 20 package descriptions each, got perl"));
   folder.write("records", "label,text\n1,no records\n");
-  CHECK(fails_with(weft("data news --overwrite --out " + out + records), 1, "expected descriptions of packages"));
+  CHECK(fails_with(weft("data news --overwrite --out " + out + records), 1, "expected at least two sections"));
   CHECK(fails_with(weft("data news --overwrite --out " + out + " --from " + (folder / "none")), 1, "none"));
   for (const std::string& same : {out, folder / "./news.csv"})
     CHECK(
         fails_with(weft("data news --overwrite --out " + out + " --test " + same + records), 2, "name the same file"));
-  CHECK(fails_with(weft("data news" + records), 2, "--out is required"));
+  CHECK(fails_with(weft("data news" + records), 2, "give --out, the "));
 }
 
 TEST_CASE("weft data news: the system's own packages, if apt-cache is installed") {

@@ -75,10 +75,9 @@ TEST_CASE("help pages: each option states which options it requires and excludes
   CHECK(contains(entry(page, "--text"), "a language model on. Not with --data"));
   CHECK(contains(entry(page, "--test"), ". Only with --data"));
   CHECK(contains(entry(page, "--from"), ". Not with --min-count, --tokenizer, --vocabulary-size"));
-  CHECK(contains(
-      entry(page, "--steps"),
-      "--steps N Number of steps (at least 1; default: 5 epochs; at least 1000 steps for rows, 2000 for a text, "
-      "but at most 100 epochs; at most 20000 steps, or one epoch of rows if that is more)"));
+  CHECK(contains(entry(page, "--steps"),
+                 "--steps N Number of steps (at least 1; default: 5 epochs, but at least 1000 steps for rows and 2000 "
+                 "for a text (up to 100 epochs), and at most 20000 steps (or one epoch of rows, if that is more))"));
   CHECK(contains(entry(page, "--clip"), "(at least 0; default: 1)"));
   CHECK(contains(entry(page, "--optimizer"), "(default: adamw)"));
   CHECK(contains(entry(page, "--beta2"), "(at least 0, below 1; default: adamw 0.99, adam 0.999, lion 0.99)"));
@@ -87,9 +86,10 @@ TEST_CASE("help pages: each option states which options it requires and excludes
   CHECK(contains(entry(lion, "--beta1"), "lion 0.9)"));
   CHECK(contains(entry(lion, "--weight-decay"), "lion 1, muon 0.1, adafactor 0)"));
   CHECK(contains(entry(lion, "--lr"),
-                 "2e-3 for a text, 1e-3 for rows; times 0.1 for lion; times 20 for adafactor; factor 1 for noam)"));
-  CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Steps between"));
-  CHECK(contains(entry(page, "--resume"), "--resume FOLDER Go on"));
+                 "2e-3 for a text, 1e-3 for rows; multiplied by 0.1 for lion; multiplied by 20 for adafactor; a factor "
+                 "of 1 for noam)"));
+  CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Number of steps between"));
+  CHECK(contains(entry(page, "--resume"), "--resume FOLDER Continue"));
   CHECK_FALSE(contains(page, "\n\n\n"));
 }
 

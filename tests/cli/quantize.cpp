@@ -193,7 +193,7 @@ TEST_CASE(
   };
   const Outcome refused = run("");
   CHECK(
-      fails_with(refused, 1, "already contains a checkpoint or a file of one (config.json): --overwrite replaces it"));
+      fails_with(refused, 1, "already contains a checkpoint, or a part of one (config.json): --overwrite replaces it"));
   CHECK(folder.read("out/config.json") == "theirs");
   CHECK(run(" --overwrite").code == 0);
   CHECK(folder.read("out/config.json") != "theirs");

@@ -136,12 +136,12 @@ TEST_CASE_FIXTURE(OfRows, "--keep-going reports when saves succeed again") {
   });
   const Outcome outcome = weft_with_signal("train --arch gmlp --text " + (folder / "text") + sizes +
                                                "--steps 1000000 --eval-every 20 --keep-going --out " + run,
-                                           "is saved, after saves that failed", SIGINT);
+                                           "is saved, after earlier saves failed", SIGINT);
   helper.join();
   CAPTURE(outcome.err);
   CHECK(outcome.code == 128 + SIGINT);
-  CHECK(contains(outcome.err, "; the run goes on, earlier saves are intact\nstep 20"));
-  CHECK(contains(outcome.err, " is saved, after saves that failed\n"));
+  CHECK(contains(outcome.err, "; the run continues, and earlier saves are intact\nstep 20"));
+  CHECK(contains(outcome.err, " is saved, after earlier saves failed\n"));
   CHECK(weft("info " + run + " --checkpoint last").code == 0);
   const Outcome whole = weft("train --arch gmlp --text " + (folder / "text") + sizes +
                              "--steps 2 --eval-every 1 --keep-going --out " + (folder / "whole"));

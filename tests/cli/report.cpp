@@ -350,7 +350,7 @@ TEST_CASE_FIXTURE(Reports, "report refuses folders that are not runs, damaged ru
   refused(folder / "none", 1, "none\", which doesn't exist");
   refused(folder / "text", 1, "expected the folder of a run, got the file \"");
   refused(folder / "empty", 1, "empty\", which has no run.json");
-  refused(run + "/best", 1, "its run is \"" + run + "\"");
+  refused(run + "/best", 1, "which belongs to the run \"" + run + "\"");
   refused(run + " " + (folder / "empty"), 1, "empty\", which has no run.json");
   refused(run + " " + run + "/.", 1, "is given twice");
   refused(run + " --out " + (folder / "mine.html"), 1, "mine.html\" already exists and is not a report: --overwrite");

@@ -122,8 +122,9 @@ TEST_CASE("report's curves: an error for an invalid line names its number") {
   CHECK(message(good + "x\n") == "\"m\" line 2: expected a JSON object, got \"x\"");
   CHECK(message(good + "\n" + good) == "\"m\" line 2: expected a JSON object, got \"\"");
   CHECK(message("[1]\n") == "\"m\" line 1: expected a JSON object, got \"[1]\"");
-  CHECK(message(good + "{\"loss\":1}\n") == "\"m\" line 2: expected a whole number \"step\", got \"{\\\"loss\\\":1}\"");
-  CHECK(contains(message("{\"step\":1.5}\n"), "line 1: expected a whole number \"step\""));
+  CHECK(message(good + "{\"loss\":1}\n") ==
+        "\"m\" line 2: expected \"step\" to be a whole number, got \"{\\\"loss\\\":1}\"");
+  CHECK(contains(message("{\"step\":1.5}\n"), "line 1: expected \"step\" to be a whole number"));
   CHECK(message(good + good + "{\"step\":1,\"loss\":1}\n") == "\"m\" line 3: step 1 comes after a later step");
   CHECK(message("{\"step\":1,\"loss\":\"x\"}\n") == "\"m\" line 1: expected \"loss\" to be a number, got \"x\"");
   CHECK(message("{\"step\":1,\"validation_loss\":[]}\n") ==

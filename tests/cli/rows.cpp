@@ -130,7 +130,7 @@ TEST_CASE("weft train and eval: bad rows are omitted and counted") {
   folder.write("several", "__label__a __label__b x y\n__label__b z\n__label__a u\n");
   CHECK(contains(
       weft("train --arch gmlp --data " + (folder / "several") + small + "--steps 1 --out " + (folder / "s")).err,
-      "; 1 row with several labels, of which the first counts\n"));
+      "; 1 row with several labels, of which only the first is used\n"));
 }
 
 namespace {

@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(Runs, "a damaged model or config is reported, but an intact st
       CHECK(longer.code == 0);
       if (file[0] == 'l') {
         CHECK(contains(longer.err, file));
-        CHECK(contains(longer.err, "goes on from its state, which is intact"));
+        CHECK(contains(longer.err, "continues from its saved state, which is intact"));
       }
       CHECK(weft("info " + (folder / "run")).code == 0);
       CHECK(weft("info " + (folder / "run") + " --checkpoint last").code == 0);
@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(Runs, "a copied folder doesn't determine the log that --resume
     const Outcome resumed = weft("train --steps 3 --resume " + (folder / "run"));
     REQUIRE(resumed.code == 0);
     CHECK(contains(resumed.err,
-                   "the log \"" + (folder / name) + "\" that the run began is not continued: --log FILE continues"));
+                   "the log \"" + (folder / name) + "\", which the run began, is not continued: --log FILE continues"));
     CHECK_FALSE(std::filesystem::exists(folder / "new"));
     CHECK(folder.read("log") == before);
     REQUIRE(weft(train("run", "--overwrite --steps 2")).code == 0);
@@ -243,7 +243,7 @@ TEST_CASE_FIXTURE(Runs, "--resume from another folder, with moved data, and a lo
   const Outcome longer = weft(resume + " --steps 12 --text " + (folder / "moved"));
   CHECK(longer.code == 0);
   CHECK(contains(longer.err,
-                 "the cosine schedule no longer ends at step 8: after step 8 the learning rate goes on with "));
+                 "the cosine schedule no longer ends at step 8: after step 8 the learning rate continues with "));
   CHECK(settings("other")["training"]["steps"] == 12);
   const Outcome nothing = weft(resume);
   CHECK(nothing.code == 0);
@@ -354,9 +354,9 @@ TEST_CASE_FIXTURE(
   CHECK(ended.code == 1);
   CHECK(contains(ended.err, "File too large"));
   CHECK(contains(ended.err, "--resume " + (folder / "run")));
-  CHECK(contains(ended.err, "; --keep-going goes on when a save fails\n"));
-  CHECK(went_on.code == 1);  // because the last save failed, too
-  const std::string going_on = "the run goes on, earlier saves are intact";
+  CHECK(contains(ended.err, "; with --keep-going, a run continues when a save fails\n"));
+  CHECK(went_on.code == 1);  // the last save failed, too
+  const std::string going_on = "the run continues, and earlier saves are intact";
   CHECK(contains(went_on.err, going_on));
   CHECK(went_on.err.find(going_on) == went_on.err.rfind(going_on));  // printed only once
   CHECK_FALSE(contains(went_on.err, "keep-going"));

@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(
     CAPTURE(trained.err);
     REQUIRE(trained.code == 0);
     CHECK(contains(trained.err, "validation: 100 of 1,000 rows, stratified by label, with seed 0\n"));
-    CHECK_FALSE(contains(trained.err, "has no rows of"));
+    CHECK_FALSE(contains(trained.err, "has no rows with"));
     CHECK(contains(settings()["found"]["data"].get<std::string>(), "900 + 100 rows"));
   }
   CHECK(contains(weft(train("--steps 1 --validation 0.25 --split-seed 4")).err,
@@ -75,7 +75,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation, and errors that name absen
   const Outcome trained = weft(train("--steps 1 --validation " + (folder / "two")));
   CAPTURE(trained.err);
   CHECK(contains(trained.err, "validation: 3 rows of " + (folder / "two") + "\n"));
-  CHECK(contains(trained.err, "the validation set has no rows of 1 of 3 labels: 3\n"));
+  CHECK(contains(trained.err, "the validation set has no rows with 1 of 3 labels: 3\n"));
   CHECK(contains(settings()["found"]["data"].get<std::string>(), "60 + 3 rows"));
   CHECK(settings()["data"]["validation"] == folder / "two");
   CHECK(weft("train --resume " + (folder / "run") + " --steps 2").code == 0);
@@ -85,8 +85,8 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation, and errors that name absen
   CHECK(weft("train --resume " + (folder / "run") + " --steps 3 --validation " + (folder / "moved")).code == 0);
   folder.write("csv", small_csv() + "rare,,something else\n");
   const std::string says = weft(train("--steps 1")).err;
-  CHECK((contains(says, "the validation set has no rows of 1 of 4 labels: rare\n") ||
-         contains(says, "the training set has no rows of 1 of 4 labels: rare\n")));
+  CHECK((contains(says, "the validation set has no rows with 1 of 4 labels: rare\n") ||
+         contains(says, "the training set has no rows with 1 of 4 labels: rare\n")));
   for (const char* wrong : {"0", "1", "1.5", "-0.1"})
     CHECK(fails_with(weft(train(std::string("--validation ") + wrong)), 2, "above 0, below 1, got"));
   CHECK(fails_with(weft(train("--validation " + (folder / "none"))), 1, "none"));
@@ -211,7 +211,7 @@ TEST_CASE("texts: training, validation and test sets by position, where eval mea
   REQUIRE(trained.code == 0);
   CHECK(contains(trained.err, ", 80/10/10 % for training, validation and test (--split)\n"));
   const Outcome evaluated = weft(eval);
-  CHECK(contains(evaluated.err, ": measured the last 10 %, the test set of the run\n"));
+  CHECK(contains(evaluated.err, ": measured on the last 10 %, the test set of the run\n"));
   CHECK(number_after(trained.out, "\ntest loss ") == number_after(evaluated.out, "\ntest loss "));
   CHECK(number_after(trained.out, "\ntest perplexity ") == number_after(weft(eval).out, "\nperplexity "));
   CHECK(number_after(trained.out, "\nvalidation loss ") != number_after(trained.out, "\ntest loss "));

@@ -62,10 +62,10 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CHECK(as_json.out.rfind(c.json, 0) == 0);
     CHECK(weft("predict " + run + " " + rows).code == 0);
     CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --columns text=text"), 2,
-                     "texts: expected lines of text, which have no columns"));
+                     "texts: the given options are for tables"));
     if (c.task != "multilabel")
       CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --threshold 0.5"), 2,
-                       "--threshold is for a multilabel; the checkpoint is a " + c.task));
+                       "--threshold is for the task multilabel, but the checkpoint has the task " + c.task));
     const report::Json described = report::read_run(run, "run", {});
     CAPTURE(described["notes"].dump());
     CHECK(described["notes"].empty());
@@ -164,7 +164,7 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CAPTURE(trained.err);
     CAPTURE(trained.out);
     REQUIRE(trained.code == 0);
-    CHECK(contains(trained.err, "400 rows, of which 80/10/10 % are for training, validation and test"));
+    CHECK(contains(trained.err, "400 rows, 80/10/10 % for training, validation and test, in this order (--split)\n"));
     CHECK(contains(trained.err, "forecast: 3 rows of height from 24 rows of height,other"));
     CHECK(number_after(trained.out, "test MAE ") < 2);
     CHECK(number_after(trained.out, "test MAE of the last value ") > 5);
@@ -181,9 +181,9 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CHECK(described["notes"].empty());
     CHECK(weft("train --resume " + run + " --steps 202").code == 0);
     CHECK(fails_with(weft("predict " + run + " " + table + " --columns text=height"), 2,
-                     "--columns is not for a forecast"));
+                     "--columns can't be used for a forecast"));
     CHECK(fails_with(weft("predict " + run + " " + table + " --threshold 0.5"), 2, "the checkpoint is a forecast"));
-    CHECK(fails_with(weft("predict " + run), 2, "give the file of the series to continue"));
+    CHECK(fails_with(weft("predict " + run), 2, "give the file with the series to continue"));
     const std::string begun = "train --from " + run + " --data " + table +
                               " --target height --horizon 3 --steps 2 --out " + (folder / "begun") + " --frames ";
     CHECK(fails_with(weft(begun + "other,height"), 2, "reads the columns height, other, but --frames names others"));
@@ -201,7 +201,8 @@ TEST_CASE("forecasts: mistakes are refused in one line") {
   const std::string good = "--frames height --target height ";
   CHECK(fails_with(train("wave.csv", "--frames height"), 2, "--frames needs --target"));
   CHECK(fails_with(train("wave.csv", "--frames height --target height,height"), 2, "expected distinct names"));
-  CHECK(fails_with(train("wave.csv", "--task forecast"), 2, "a forecast needs --frames and --target"));
+  CHECK(fails_with(train("wave.csv", "--task forecast"), 2,
+                   "a forecast needs --frames, the columns of --data to read, and --target"));
   CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames is for --task forecast"));
   CHECK(fails_with(train("wave.csv", good + "--test x"), 2, "--test can't be used with --frames"));
   CHECK(fails_with(train("wave.csv", "--frames depth --target height"), 1,

@@ -183,7 +183,7 @@ TEST_CASE("tokenizers that are invalid") {
     const Outcome refused = weft(train + "--tokenizer " + none);
     CHECK(
         fails_with(refused, 2, "--tokenizer: [tokenizer] unknown kind \"" + none + "\", expected one of characters, "));
-    CHECK(contains(refused.err, "; and there is no file of that name"));
+    CHECK(contains(refused.err, "; there is no file of that name, either"));
   }
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "missing")), 1, "missing"));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "tokens.json")), 1, "tokens.json"));
@@ -226,7 +226,7 @@ TEST_CASE("kinds of tokenizers that can't be learned can't be chosen") {
   for (const std::string typed : {"tokenizer train x --out y --kind sentencepiece",
                                   "train --arch gmlp --text x --out y --tokenizer sentencepiece"})
     CHECK(fails_with(weft(typed), 2,
-                     "sentencepiece can only be read from an existing file; kinds that can be learned: characters, "));
+                     "sentencepiece can only be read from an existing file; these kinds can be learned: characters, "));
 }
 
 TEST_CASE("a resumed run uses its own tokenizer, even if the tokenizer's file has changed") {

@@ -157,7 +157,7 @@ TEST_CASE("tune: mistakes are refused in one line") {
                    "is not an empty folder"));
   CHECK(fails_with(weft("tune --trials 1 --resume " + (folder / "old")), 1, "is not the tune.json of a search"));
   CHECK(fails_with(weft("tune --trials 1 --data " + (folder / "rows.csv") + " --out " + (folder / "old")), 1,
-                   "already has a search"));
+                   "already contains a search"));
 }
 
 TEST_CASE("tune: the search tries every starting point, then neighbors of the best one, and nothing twice") {

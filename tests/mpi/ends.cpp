@@ -103,7 +103,7 @@ TEST_CASE_FIXTURE(Runs, "mpirun: ranks with different commands or different stat
     return shell(mpirun(1) + first + " : -n 1 " + second);
   };
   CHECK(fails_with_line(beside(train("--overwrite"), resume + (folder / "run")),
-                        "rank 1 and rank 0 differ in the command: a run that goes on and a new run"));
+                        "rank 1 and rank 0 differ in the command: a resumed run and a new run"));
   CHECK(fails_with_line(beside(resume + (folder / "run"), train("--overwrite")),
                         "rank 1 and rank 0 differ in the command"));
   CHECK(fails_with_line(beside(train("--overwrite"), "\"$WEFT\" train --help"),
@@ -160,7 +160,7 @@ TEST_CASE_FIXTURE(Runs,
   CHECK(contents() == before);
   const Outcome went_on = full(" --keep-going");
   CAPTURE(went_on.err);
-  CHECK(contains(said_by_weft(went_on.err), "; the run goes on, earlier saves are intact"));
+  CHECK(contains(said_by_weft(went_on.err), "; the run continues, and earlier saves are intact"));
   CHECK(contains(went_on.err, "step 15: validation loss"));
   CHECK(went_on.code != 0);  // because the last save failed, too
   CHECK(contents() == before);

@@ -28,7 +28,7 @@ struct ClassifyCommand : AnswerOptions {
   ClassifyCommand() : AnswerOptions(1) {}
 };
 
-// Returns `name`, with "predicted_" put in front as long as a column has that name.
+// Returns `name`, prefixed with "predicted_" as often as needed to differ from the names of all columns.
 std::string free_name(const Fields& names, std::string name) {
   while (std::find(names.begin(), names.end(), name) != names.end()) name = "predicted_" + name;
   return name;
@@ -44,7 +44,7 @@ class Answers {
   const Fields& labels() const noexcept { return classifier_.labels(); }
   const weft::Checkpoint& checkpoint() const { return classifier_.checkpoint(); }
 
-  // Prints the header row of --csv if the columns have names.
+  // For --csv, prints the header row if the columns have names.
   void begin(const Fields& names) const {
     if (!o_.csv || names.empty()) return;
     Fields all = names;
@@ -54,9 +54,10 @@ class Answers {
     write(as_csv(all));
   }
 
-  // Prints the predictions for each text, with --csv beside the text's fields. Errors name a text by `what` ("line" or
-  // "text") and `name` (the file). They are thrown after the predictions for the earlier texts are printed.
-  // are_pairs: each text holds both texts of a pair, see pair_of_line.
+  // Prints the predictions for each text. With --csv, a row has the text's fields and then its predictions. An error
+  // message names the file (`name`), the unit (`what`: "line" or "text") and the number of the text. The error is
+  // thrown after the predictions for the earlier texts are printed. If are_pairs is true, each text contains both texts
+  // of a pair (see pair_of_line()).
   void give(const Fields& texts, const std::vector<Fields>& fields, const std::string& name, const char* what,
             bool are_pairs = false) {
     const auto row_of = [&](const std::string& text) { return are_pairs ? pair_of_line(text) : text; };
@@ -94,7 +95,7 @@ class Answers {
     return as_csv(fields);
   }
 
-  // next: the index in `fields` of the first text's fields.
+  // fields[next] has the fields of the first text.
   void print(const std::vector<std::vector<double>>& all, const std::vector<Fields>& fields, std::size_t next) {
     std::string out;
     for (const std::vector<double>& probabilities : all) {
@@ -108,7 +109,7 @@ class Answers {
 
   const ClassifyCommand& o_;
   weft::Classifier classifier_;
-  std::int64_t given_ = 0, shown_ = 0;  // shown_: labels in a row of --csv
+  std::int64_t given_ = 0, shown_ = 0;  // the number of texts that are printed, and of labels in a CSV row
 };
 
 void classify_lines(const ClassifyCommand& o, Answers& answers, bool are_pairs) {
@@ -121,7 +122,7 @@ void classify_lines(const ClassifyCommand& o, Answers& answers, bool are_pairs) 
 }
 
 void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answers) {
-  constexpr std::size_t enough = 1 << 20;  // bytes of text that are classified at once, approximately
+  constexpr std::size_t enough = 1 << 20;  // approximate number of bytes of text that are classified together
   std::cerr << o.file << ": " << visible(rows.form()) << std::endl;
   answers.begin(rows.names());
   std::int64_t count = 0, empty = 0;
@@ -139,7 +140,7 @@ void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answ
     try {
       return rows.next(text, o.csv ? &row : nullptr);
     } catch (const weft::Error&) {
-      give();  // the texts before the bad row
+      give();  // classifies the texts before the bad row
       throw;
     }
   };
@@ -180,16 +181,17 @@ int classify(const ClassifyCommand& o) {
 Command classify_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("classify", "Classify texts: lines, or rows of a table");
   const auto o = std::make_shared<ClassifyCommand>();
-  o->add_to(*command, "Texts, one per line; or a table, pictures, sounds or an array, like weft train --data", "labels",
-            "Print a JSON object for each text");
-  command->add_flag("--csv", o->csv, "Print the rows as CSV, with columns for labels and probabilities added")
+  o->add_to(*command, "Texts (one per line), or a table, pictures, sounds or an array, as for weft train --data",
+            "labels", "Print a JSON object for each text");
+  command->add_flag("--csv", o->csv, "Print the rows as CSV, with additional columns for labels and probabilities")
       ->excludes(command->get_option("--json"));
   o->form.add_to(*command, command->get_option("file"));
   command->footer(
-      "Prints LABEL, a tab and PROBABILITY for each text, in order, as soon as they are known.\n"
-      "A file is read as a table if its name (.csv, .tsv) or its rows show that it is one. Its columns and\n"
-      "--literal-quotes are those of training. Otherwise, and for standard input without --format, each\n"
-      "line is one text.\n"
+      "For each text, prints LABEL, a tab and PROBABILITY. The results have the order of the texts and are\n"
+      "printed as soon as they are known.\n"
+      "A file is read as a table if its name (.csv, .tsv) or its rows show that it is one. The text columns\n"
+      "and --literal-quotes are those of training. Otherwise, each line is one text. Standard input is also\n"
+      "read as lines, unless --format is given.\n"
       "Examples:\n"
       "  weft classify news texts.txt --top 3 --json\n"
       "  weft classify news data.csv --csv > answers.csv\n"

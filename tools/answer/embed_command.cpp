@@ -23,7 +23,7 @@ struct EmbedCommand {
 int embed(const EmbedCommand& o) {
   const weft::Embedder embedder(o.checkpoint.load());
   std::optional<weft::os::AtomicFile> file;
-  if (!o.out.empty()) file.emplace(o.out);  // opened before the long work
+  if (!o.out.empty()) file.emplace(o.out);  // so that an error is reported before the long computation
   std::vector<float> all;
   for_each_vector(o.file, o.form, embedder, [&](const std::string& text, const std::vector<float>& vector) {
     if (!o.out.empty()) {
@@ -49,15 +49,15 @@ Command embed_command(CLI::App& weft, weft::Ranks*) {
   o->checkpoint.add_to(*command);
   CLI::Option* file = command
                           ->add_option("file", o->file,
-                                       "Texts, one per line, or a table like those of weft train --data (default: "
-                                       "standard input)")
+                                       "Texts (one per line), or a table as for weft train --data (default: standard "
+                                       "input)")
                           ->type_name("FILE");
   add_text(*command, "--out", "FILE", o->out, "Write the vectors as a NumPy file (.npy, f32) instead of JSON lines");
   o->form.add_to(*command, file);
   command->footer(
-      "Prints a JSON object for each text: the text and its vector, whose norm is 1. A model that was\n"
-      "trained with --task retrieval computes the vectors that it learned. For any other model of texts,\n"
-      "a vector is the mean of the last layer's outputs over the tokens.\n"
+      "Prints a JSON object for each text. It contains the text and its vector, whose norm is 1. For a\n"
+      "model that was trained with --task retrieval, the vector is the model's output. For any other model\n"
+      "of texts, the vector is the mean of the last layer's outputs over the tokens.\n"
       "Examples:\n"
       "  weft embed titles titles.txt --out titles.npy\n"
       "  echo \"Oil prices soar\" | weft embed titles");

@@ -16,7 +16,7 @@ std::string as_text(const weft::FilledText& filled) {
   return text;
 }
 
-// {"text": …, "gaps": [[{"symbol": …, "probability": …}, …], …]}
+// Returns {"text": …, "gaps": [[{"symbol": …, "probability": …}, …], …]}, with a list for each gap.
 std::string as_json_line(const weft::FilledText& filled) {
   nlohmann::ordered_json gaps = nlohmann::ordered_json::array();
   for (const auto& gap : filled.gaps) gaps.push_back(as_json(gap, "symbol"));
@@ -25,7 +25,7 @@ std::string as_json_line(const weft::FilledText& filled) {
 
 int fill_mask(const AnswerOptions& o) {
   const weft::Checkpoint checkpoint = o.checkpoint.load();
-  if (const weft::Task task = checkpoint.model->task(); task != weft::Task::masked_lm)  // before waiting for any text
+  if (const weft::Task task = checkpoint.model->task(); task != weft::Task::masked_lm)  // checked before any input
     throw weft::Error(std::string("expected a checkpoint with the task masked-lm (weft train --task masked-lm), got ") +
                       weft::task_name(task));
   std::int64_t number = 0;
@@ -53,7 +53,8 @@ Command fill_mask_command(CLI::App& weft, weft::Ranks*) {
   o->add_to(*command, "Texts, one per line, with [mask] (in upper or lower case) for each symbol to fill in",
             "symbols per gap", "Print a JSON object for each text, with the filled-in text");
   command->footer(
-      "Prints a line for each gap, in order, with SYMBOL, a tab and PROBABILITY for each symbol.\n"
+      "Prints one line for each gap, in the order of the gaps. The line contains SYMBOL, a tab and\n"
+      "PROBABILITY for each symbol.\n"
       "Examples:\n"
       "  weft fill-mask book texts.txt --top 3 --json\n"
       "  echo \"To be, or not to b[mask]\" | weft fill-mask book");

@@ -32,7 +32,7 @@ std::string read_standard_input() {
   return text;
 }
 
-// The text of a file, or of standard input for "-". The last line end, which editors add, is removed.
+// Returns the text of a file, or of standard input for "-", without the final line end, which editors add.
 std::string read_prompt(const std::string& path) {
   std::string text = path == "-" ? read_standard_input() : weft::os::read_file(path);
   if (!text.empty() && text.back() == '\n') text.pop_back();
@@ -44,14 +44,14 @@ std::string prompt_of(const GenerateCommand& o) {
   return o.prompt_file.empty() ? o.prompt : read_prompt(o.prompt_file);
 }
 
-// Prints each sample after the prompt. The text of the current sample is printed as it is generated; text of later
-// samples waits for its turn.
+// Prints each sample, preceded by the prompt. The text of the current sample is printed as it is generated. The text of
+// later samples is stored until their turn.
 class SamplePrinter {
  public:
   SamplePrinter(std::string prompt, std::int64_t samples)
       : prompt_(std::move(prompt)), waiting_(static_cast<std::size_t>(samples)), ended_(waiting_.size()) {}
 
-  // Returns false once nothing more can be printed.
+  // Returns false if standard output has failed.
   bool add(const weft::SampleText& piece) {
     const auto sample = static_cast<std::size_t>(piece.sample);
     waiting_[sample] += piece.text;
@@ -60,7 +60,7 @@ class SamplePrinter {
     return static_cast<bool>(std::cout);
   }
 
-  // Prints everything that is still waiting.
+  // Prints all text that is still stored.
   void finish() {
     ended_.assign(ended_.size(), true);
     print();
@@ -78,10 +78,10 @@ class SamplePrinter {
   }
 
   std::string prompt_;
-  std::vector<std::string> waiting_;  // for each sample
+  std::vector<std::string> waiting_;  // the text of each sample that is not printed yet
   std::vector<bool> ended_;
   std::size_t current_ = 0;
-  bool begun_ = false;  // whether the current sample has begun
+  bool begun_ = false;  // whether the prompt of the current sample has been printed
 };
 
 int generate(const GenerateCommand& o) {
@@ -111,22 +111,23 @@ Command generate_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<GenerateCommand>();
   weft::GenerateOptions& options = o->options;
   o->checkpoint.add_to(*command);
-  // accepts an empty prompt, too
+  // An empty prompt is valid, too. add_text() would reject it.
   const auto take_prompt = [o = o.get()](const std::string& text) { o->prompt = text; };
-  auto* prompt = add_option(*command, "--prompt", "TEXT", take_prompt, "The text to continue; - reads standard input");
-  add_text(*command, "--prompt-file", "FILE", o->prompt_file, "The text to continue; - is standard input")
+  auto* prompt =
+      add_option(*command, "--prompt", "TEXT", take_prompt, "Text to continue; - reads it from standard input");
+  add_text(*command, "--prompt-file", "FILE", o->prompt_file, "File with the text to continue; - means standard input")
       ->excludes(prompt);
   add_number(*command, "--tokens", options.tokens, {0}, "Number of symbols to generate");
   add_number(*command, "--temperature", options.temperature, {0},
-             "Temperature of sampling; 0: always the most likely symbol");
-  add_number(*command, "--top-k", options.top_k, {0}, "Choose among the k most likely symbols; 0: among all");
+             "Sampling temperature; 0: always choose the most likely symbol");
+  add_number(*command, "--top-k", options.top_k, {0}, "Sample from the k most likely symbols; 0: from all symbols");
   add_number(*command, "--top-p", options.top_p, {.lowest = 0, .highest = 1, .above = true},
-             "Choose among the most likely symbols whose probabilities add up to this");
+             "Sample from the most likely symbols whose probabilities add up to this");
   add_texts(*command, "--stop", "TEXT", options.stop, "Stop before this text; may be given more than once");
   add_number(*command, "--num-samples", o->samples, {1},
-             "Number of continuations, with the seeds --seed, --seed + 1, ...; up to eight run in one batch. The first "
-             "is printed as it is generated, the others in order");
-  add_number(*command, "--seed", options.seed, {0}, "Seed of sampling");
+             "Number of continuations. Their seeds are --seed, --seed + 1, and so on. Up to eight run in one batch. "
+             "The first is printed as it is generated, and the others follow in order");
+  add_number(*command, "--seed", options.seed, {0}, "Seed of the random numbers for sampling");
   o->checkpoint.add_precision_to(*command);
   o->checkpoint.add_copy_to(*command);
   add_threads(*command);

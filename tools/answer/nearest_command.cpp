@@ -29,7 +29,7 @@ struct Corpus {
   weft::Tensor vectors;  // (n, d)
 };
 
-// Reads the corpus, and its vectors from the file if there is one.
+// Reads the corpus. Reads its vectors from the file of --vectors, or computes them if no such file is given.
 Corpus read_corpus(const NearestCommand& o, const weft::Embedder& embedder) {
   Corpus corpus;
   const std::int64_t d = embedder.dimensions();
@@ -48,7 +48,8 @@ Corpus read_corpus(const NearestCommand& o, const weft::Embedder& embedder) {
   if (corpus.vectors.size(0) != std::ssize(corpus.texts) || corpus.vectors.size(1) != d)
     throw weft::Error("\"" + o.vectors + "\": expected " + std::to_string(corpus.texts.size()) + " vectors of " +
                       std::to_string(d) + " numbers, one for each text of the corpus, got " +
-                      std::to_string(corpus.vectors.size(0)) + " of " + std::to_string(corpus.vectors.size(1)));
+                      std::to_string(corpus.vectors.size(0)) + " vectors of " + std::to_string(corpus.vectors.size(1)) +
+                      " numbers");
   return corpus;
 }
 
@@ -67,7 +68,7 @@ void print(const NearestCommand& o, const Corpus& corpus, const std::string& que
   if (!(std::cout << out << std::flush)) throw weft::Error("can't write to standard output");
 }
 
-// (d)
+// Returns the query's vector, of shape (d).
 weft::Tensor vector_of(const std::string& query, const weft::Embedder& embedder) try {
   return weft::reshape(embedder({query}), {embedder.dimensions()});
 } catch (const weft::Error& error) {
@@ -89,19 +90,21 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<NearestCommand>();
   o->checkpoint.add_to(*command);
   CLI::Option* corpus =
-      command->add_option("corpus", o->corpus, "Texts to search, one per line, or a table like those of training")
+      command->add_option("corpus", o->corpus, "Texts to search (one per line), or a table as for training")
           ->type_name("FILE")
           ->required();
   command->add_option("query", o->queries, "Text of the query; may be given more than once")
       ->type_name("TEXT")
       ->required();
   add_number(*command, "--top", o->top, {1}, "Number of texts to print for each query");
-  add_text(*command, "--vectors", "FILE", o->vectors, "The corpus's vectors, as weft embed --out wrote them");
+  add_text(*command, "--vectors", "FILE", o->vectors,
+           "File with the vectors of the corpus, written by weft embed --out");
   command->add_flag("--json", o->json, "Print a JSON object for each query");
   o->form.add_to(*command, corpus);
   command->footer(
-      "Prints SIMILARITY, a tab and TEXT for each text, the nearest first. The similarity is the cosine\n"
-      "of the angle between the vectors of weft embed. With several queries, an empty line follows each.\n"
+      "Prints SIMILARITY, a tab and TEXT for each of the nearest texts, starting with the nearest. The\n"
+      "similarity is the cosine of the angle between the two texts' vectors (see weft embed). With several\n"
+      "queries, an empty line follows the results of each query.\n"
       "Examples:\n"
       "  weft nearest titles titles.txt \"a strike at the airport\" --top 3\n"
       "  weft nearest titles titles.txt --vectors titles.npy \"oil prices\"");

@@ -29,7 +29,8 @@ struct PredictCommand {
 
 using Json = nlohmann::ordered_json;
 
-// A line for each text of a regression or a multilabel model; for tagging a line for each word and an empty one.
+// For a regression or a multilabel model, returns one line. For a tagging model, returns a line for each word, and an
+// empty line.
 std::string as_text(const weft::Predictor& predictor, const std::string& text, const PredictCommand& o) {
   std::string out;
   switch (predictor.checkpoint().model->task()) {
@@ -43,7 +44,8 @@ std::string as_text(const weft::Predictor& predictor, const std::string& text, c
   }
 }
 
-// {"value": …}, {"labels": [{"label": …, "probability": …}, …]} or {"words": [{"word": …, "tag": …}, …]}
+// Returns {"NAME": number, …} with a number for each output of a regression model, {"labels": [{"label": …,
+// "probability": …}, …]} for a multilabel model, or {"words": [{"word": …, "tag": …}, …]} for a tagging model.
 std::string as_json_line(const weft::Predictor& predictor, const std::string& text, const PredictCommand& o) {
   Json line = Json::object();
   switch (predictor.checkpoint().model->task()) {
@@ -62,11 +64,12 @@ std::string as_json_line(const weft::Predictor& predictor, const std::string& te
   return as_line(line);
 }
 
-// Forecasts what follows the last row of a table.
+// Forecasts the values that follow the last row of a table.
 int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
-  if (o.file == "-") throw UsageError("give the file of the series to continue");
+  if (o.file == "-") throw UsageError("give the file with the series to continue");
   if (const char* given = o.form.given())
-    throw UsageError(std::string(given) + " is not for a forecast, which reads the columns of its training by name");
+    throw UsageError(std::string(given) +
+                     " can't be used for a forecast, because the model finds its columns by their names in training");
   const weft::ForecastOptions options = forecast_options(checkpoint, 0, 1);
   const weft::Series series = weft::read_series(o.file, options.frames);
   const weft::NoGrad suspended;
@@ -88,7 +91,8 @@ int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
 int predict(const PredictCommand& o) {
   weft::Checkpoint checkpoint = o.checkpoint.load();
   if (const weft::Task task = checkpoint.model->task(); o.threshold && task != weft::Task::multilabel)
-    throw UsageError(std::string("--threshold is for a multilabel; the checkpoint is a ") + weft::task_name(task));
+    throw UsageError(std::string("--threshold is for the task multilabel, but the checkpoint has the task ") +
+                     weft::task_name(task));
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
   const TextColumns columns = columns_of_run(run_of(o.checkpoint.path()));
@@ -108,22 +112,22 @@ int predict(const PredictCommand& o) {
 
 Command predict_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command =
-      weft.add_subcommand("predict", "Predict numbers, several labels or tags for texts, or forecast a series");
+      weft.add_subcommand("predict", "Predict numbers, multiple labels or tags for texts, or forecast a series");
   const auto o = std::make_shared<PredictCommand>();
   o->checkpoint.add_to(*command);
   CLI::Option* file =
-      command
-          ->add_option("file", o->file, "Texts, one per line, or rows like those of training (default: standard input)")
+      command->add_option("file", o->file, "Texts (one per line), or rows as for training (default: standard input)")
           ->type_name("FILE");
   add_number(*command, "--threshold", o->threshold, {0, 1},
              "Multilabel: minimum probability of the labels that are printed", "0.5");
   command->add_flag("--json", o->json, "Print a JSON object for each text");
   o->form.add_to(*command, file);
   command->footer(
-      "Prints a line for each text: its numbers (weft train --task regression), or its labels and their\n"
-      "probabilities (--task multilabel), separated by tabs. For --task tagging, prints a line for each\n"
-      "word and its tag, and an empty line after each text. For a forecast (--frames, --target), the\n"
-      "file is a table, and each printed line is a number that follows the table's last row.\n"
+      "The output depends on the model's task (weft train --task). For regression, each text gets a line\n"
+      "with its numbers, separated by tabs. For multilabel, each text gets a line with its labels and their\n"
+      "probabilities, separated by tabs. For tagging, each word gets a line with the word, a tab and its\n"
+      "tag, and an empty line follows each text. For forecast, the file is a table. Each line contains the\n"
+      "name of an output, a tab and the value that is predicted to follow the table's last row.\n"
       "Examples:\n"
       "  weft predict prices texts.txt\n"
       "  weft predict weather table.csv\n"

@@ -1,4 +1,4 @@
-// The texts of a file, one after the other.
+// Reads the texts of a file one after the other.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -6,25 +6,27 @@
 
 #include "options/data_options.h"
 
-// Where a text is, for messages.
+// The place of a text in its file, for messages.
 struct TextPlace {
   std::string file;
   const char* unit;     // "line", or "text" in a table
-  std::int64_t number;  // from 1
+  std::int64_t number;  // the first is 1
 
   std::string name() const { return file + ": " + unit + " " + std::to_string(number); }
 };
 
-// UsageError for options of tables if the rows are none; null: each line is a text.
+// Throws a UsageError if options for tables are given, but the file has no table rows. `rows` is null if each line is a
+// text.
 void check_options(const DataOptions& form, const weft::TextRows* rows, const std::string& file);
 
-// Calls use(text, place) for each row of a file in one of the formats of training, or for each line. Error if the model
-// of the checkpoint doesn't read such rows, or if options don't apply to them.
-// `columns` are the text's columns if the form names none; if this is empty, too, they are detected. If it names a
-// second text, or if the model reads pairs, a line holds both texts of a pair, separated by a tab.
+// Calls use(text, place) for each row of a file in one of the formats of training, or for each line. Throws an error if
+// the checkpoint's model doesn't read such rows, or if `form` has options that don't apply to them.
+// `columns` names the text columns if `form` doesn't. If neither names them, they are detected. If `columns` names a
+// second text, or if the model reads pairs, each line contains both texts of a pair, separated by a tab.
 void for_each_text(const std::string& file, const DataOptions& form, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint,
                    const std::function<void(const std::string& text, const TextPlace& place)>& use);
 
-// The pair of texts (weft::text_pair) that a line holds. Throws an Error unless the line has one tab, between the two.
+// Returns the pair of texts (see weft::text_pair) in a line. Throws an Error unless the line has exactly one tab, which
+// separates the two.
 std::string pair_of_line(const std::string& line);

@@ -9,10 +9,10 @@
 
 namespace {
 
-// Bytes of text whose vectors are computed at once, approximately.
+// Approximate number of bytes of text whose vectors are computed together.
 constexpr std::size_t enough = 1 << 18;
 
-// The vectors of consecutive texts. An Error names the text that has none.
+// Returns the vectors of consecutive texts. If a text has no vector, throws an Error that names the text.
 weft::Tensor vectors_of(const std::vector<std::string>& texts, TextPlace place, const weft::Embedder& embedder) {
   try {
     return embedder(texts);
@@ -47,12 +47,12 @@ void for_each_vector(const std::string& file, const DataOptions& form, const wef
     if (texts.empty()) first = place;
     texts.push_back(text);
     bytes += text.size() + sizeof text;
-    if (bytes > enough || file == "-") flush();  // answers standard input at once
+    if (bytes > enough || file == "-") flush();  // standard input gets its answers line by line
   });
   flush();
 }
 
-// Format 1.0: the header is padded to a multiple of 64 bytes.
+// Writes version 1.0 of NumPy's format. The header is padded, so that the data begin at a multiple of 64 bytes.
 std::string npy_of(const std::vector<float>& numbers, std::int64_t rows, std::int64_t columns) {
   constexpr std::size_t before = 10, unit = 64;
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +

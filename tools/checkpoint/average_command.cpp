@@ -22,14 +22,14 @@ struct AverageCommand {
   bool overwrite = false;
 };
 
-// "book/best: step 1800, validation loss 1.4826"
+// Prints a line like "book/best: step 1800, validation loss 1.4826".
 void print(const std::string& folder, const weft::CheckpointInfo& info) {
   std::cout << folder << ": step " << info.step;
   if (info.validation_loss) std::cout << ", validation loss " << *info.validation_loss;
   std::cout << "\n";
 }
 
-// Loads a checkpoint. Error if it is quantized.
+// Loads a checkpoint. Throws an Error if it is quantized.
 weft::Checkpoint load(const std::string& path) {
   weft::Checkpoint checkpoint = weft::load_checkpoint(path, weft::Purpose::inference);
   if (weft::quantized_to(checkpoint.model->parameters()))
@@ -46,7 +46,7 @@ void check_alike(const weft::Checkpoint& first, const weft::Checkpoint& other, c
     throw Error("can't average " + names + ": their rows are padded to different lengths (--pad-to)");
 }
 
-// The elements of each parameter.
+// The elements of each parameter, in the order of Model::parameters().
 using Values = std::vector<std::vector<double>>;
 
 Values values_of(const weft::Model& model) {
@@ -70,7 +70,7 @@ void assign_mean(const weft::Model& model, Values& sums, double count) {
   }
 }
 
-// θ = 1/K Σ_k θ_k, each element summed in f64 in the order of the folders.
+// Computes θ = 1/K Σ_k θ_k. Each element is summed in f64 in the order of the folders.
 int average(const AverageCommand& o) {
   if (o.out.empty()) throw UsageError("give --out, the folder for the average");
   if (o.folders.size() < 2)
@@ -93,8 +93,8 @@ int average(const AverageCommand& o) {
     mean.info.step = std::max(mean.info.step, other.info.step);
   }
   assign_mean(*mean.model, sums, static_cast<double>(paths.size()));
-  mean.info.validation_loss.reset();  // not measured
-  out.check();                        // again, because another process may have saved one meanwhile
+  mean.info.validation_loss.reset();  // it has not been measured for the mean
+  out.check();                        // again, because another process may have saved a checkpoint there meanwhile
   weft::save_checkpoint(o.out, *mean.model, *mean.tokenizer, mean.info);
   for (std::size_t k = 0; k < paths.size(); ++k) print(paths[k], infos[k]);
   std::cout << "saved in \"" << o.out << "\": the mean of " << paths.size() << " checkpoints, "
@@ -109,7 +109,7 @@ Command average_command(CLI::App& weft, weft::Ranks*) {
       weft.add_subcommand("average", "Average checkpoints of one run, which often gives a better model");
   const auto o = std::make_shared<AverageCommand>();
   add_checkpoints(*command, "dirs", o->folders,
-                  "Two or more checkpoints of one model; the folder of a run means its best checkpoint")
+                  "Two or more checkpoints of one model; for the folder of a run, its best checkpoint is used")
       ->expected(CLI::detail::expected_max_vector_size);
   add_text(*command, "--out", "DIR", o->out, "Folder for the average");
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");

@@ -26,7 +26,7 @@ std::string form_of(const ConvertCommand& o) {
   const std::string found = weft::find_checkpoint_form(o.in);
   if (found.empty() && fs::is_directory(o.in) && !fs::exists(o.in + "/model.safetensors") &&
       !fs::exists(o.in + "/config.json"))
-    throw weft::Error("\"" + o.in + "\" holds no checkpoint: there is no model.safetensors");
+    throw weft::Error("\"" + o.in + "\" contains no checkpoint: there is no model.safetensors");
   if (found.empty())
     throw weft::Error("\"" + o.in + "\" doesn't name its format: give --from (" + list(weft::checkpoint_forms()) + ")");
   return found;
@@ -46,7 +46,7 @@ int convert(const ConvertCommand& o) {
   weft::LoadOptions options;
   if (!o.task.empty()) options.task = weft::task_from_name(o.task);
   const weft::Checkpoint checkpoint = weft::load_checkpoint_as(from, o.in, options);
-  out.check();  // again, because another process may have saved one meanwhile
+  out.check();  // again, because another process may have saved a checkpoint there meanwhile
   const std::vector<std::string> notes = weft::save_checkpoint_as(o.to, o.out, checkpoint);
   std::cout << from << " -> " << o.to << ": " << checkpoint.model->arch() << " "
             << weft::task_name(checkpoint.model->task()) << ", "
@@ -66,10 +66,10 @@ std::string forms() {
 }  // namespace
 
 Command convert_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("convert", "Convert checkpoints from and to the formats of other programs");
+  CLI::App* command = weft.add_subcommand("convert", "Convert checkpoints to and from the formats of other programs");
   const auto o = std::make_shared<ConvertCommand>();
   const auto check = [](const std::string& name) { (void)weft::checkpoint_form(name); };
-  add_text(*command, "--from", "FORMAT", o->from, "Format of IN (default: the one that IN names)", check);
+  add_text(*command, "--from", "FORMAT", o->from, "Format of IN (default: the format that IN itself names)", check);
   add_text(*command, "--to", "FORMAT", o->to, "Format of OUT", check);
   add_text(*command, "--task", "NAME", o->task, "Task of IN, if its format doesn't name one",
            [](const std::string& name) { (void)weft::task_from_name(name); });
@@ -78,10 +78,10 @@ Command convert_command(CLI::App& weft, weft::Ranks*) {
   add_text(*command, "out", "OUT", o->out, "The new folder");
   command->footer("Formats:\n" + forms() +
                   "A state dict is a file model.safetensors, or the folder that contains the file. For TNNs and for\n"
-                  "g-mlp-pytorch's gMLPs, a config.json beside it contains the arguments.\n"
+                  "g-mlp-pytorch's gMLPs, a config.json in the same folder contains the model's arguments.\n"
                   "tools/pt_to_safetensors.py makes both files from .pt and .bin files.\n"
-                  "Prints what was left out and what the other format can't represent. classify, fill-mask, eval and\n"
-                  "info can use a checkpoint that names its format without conversion.\n"
+                  "Prints what was left out and what the other format can't represent. Without conversion, classify,\n"
+                  "fill-mask, eval and info can use any checkpoint that names its format.\n"
                   "Examples:\n"
                   "  weft convert fnet-base fnet\n"
                   "  weft convert news fnet-news --to huggingface-fnet\n"

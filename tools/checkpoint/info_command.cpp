@@ -47,7 +47,7 @@ void print_model(const weft::Model& model) {
             << "\n";
 }
 
-// The fields that --set accepts.
+// Prints the fields that --set accepts.
 void print_fields(const weft::Architecture& architecture) {
   std::size_t name = 0, usual = 0;
   for (const weft::ConfigField& field : architecture.fields) {
@@ -62,11 +62,11 @@ void print_fields(const weft::Architecture& architecture) {
 
 void print_checkpoint(const std::string& folder) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(folder, weft::Purpose::inference);
-  if (!checkpoint.info.form.empty()) std::cout << "form " << checkpoint.info.form << "\n";
+  if (!checkpoint.info.form.empty()) std::cout << "format " << checkpoint.info.form << "\n";
   for (const std::string& note : checkpoint.info.notes) std::cout << "note: " << visible(note) << "\n";
   print_model(*checkpoint.model);
   if (checkpoint.info.pairs) std::cout << "reads pairs of texts\n";
-  if (checkpoint.info.length > 0) std::cout << "trained on sequences of " << checkpoint.info.length << "\n";
+  if (checkpoint.info.length > 0) std::cout << "trained on sequences of length " << checkpoint.info.length << "\n";
   std::cout << "step " << checkpoint.info.step << "\n";
   if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";
   if (const auto to = weft::quantized_to(checkpoint.model->parameters()))
@@ -111,7 +111,7 @@ void print_architecture(const weft::ModelSpec& spec) {
   print_parameters(*model);
 }
 
-// The first given option that describes a model, or "".
+// Returns the first given option that describes a model, or "" if there is none.
 std::string model_option(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options())
     if (option->count() > 0 && option->get_group() == ModelOptions::group) return option->get_name();

@@ -33,14 +33,14 @@ struct QuantizeCommand {
 
 std::string file_in(const std::string& folder) { return folder + "/model.safetensors"; }
 
-// The validation data of the checkpoint's run. If they can't be loaded, prints the reason to standard error and returns
-// null.
+// Returns the validation data of the checkpoint's run. If they can't be loaded, prints the reason to standard error and
+// returns null.
 std::unique_ptr<weft::Data> data_of_run(const std::string& source, const weft::Checkpoint& checkpoint) {
-  const std::string way = std::string("; to measure the loss before and after, give ") +
+  const std::string way = std::string("; to measure the loss before and after quantization, give ") +
                           (weft::task_source(checkpoint.model->task()) == weft::Source::rows ? "--data" : "--text");
   const std::string run = parent_of(source);
   if (!fs::exists(weft::run_path(run))) {
-    std::cerr << "\"" << source << "\" doesn't belong to a run whose data could be measured" << way << std::endl;
+    std::cerr << "\"" << source << "\" doesn't belong to a run, so there are no data to measure" << way << std::endl;
     return nullptr;
   }
   try {
@@ -50,7 +50,7 @@ std::unique_ptr<weft::Data> data_of_run(const std::string& source, const weft::C
       std::cerr << "the data of the run \"" << run << "\" have changed since the run began" << std::endl;
     return std::move(found.data);
   } catch (const Error& error) {
-    std::cerr << "the run's own data can't be measured: " << error.what() << way << std::endl;
+    std::cerr << "can't measure the run's own data: " << error.what() << way << std::endl;
     return nullptr;
   }
 }
@@ -63,7 +63,7 @@ std::string as_text(const char* format, double value) {
   return text;
 }
 
-// "-75.0 %"; empty if the value was 0 before.
+// "-75.00 %", or "" if the value was 0 before.
 std::string change(double before, double after) {
   return before == 0 ? "" : as_text("%+.2f %%", 100 * (after - before) / before);
 }
@@ -102,8 +102,8 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-// Counts the rows of weights that are all 0. Under weight decay, the embeddings of symbols that never occur in training
-// become so.
+// Counts the rows of weights that are all 0. Weight decay makes the embeddings of symbols that never occur in training
+// become 0.
 std::int64_t zero_rows(const weft::NamedParameters& parameters) {
   std::int64_t count = 0;
   for (const auto& [name, parameter] : parameters)
@@ -127,13 +127,13 @@ int quantize(const QuantizeCommand& o) {
   weft::quantize(*after.model, weft::quantization_from_name(o.to));
   const auto data = given ? o.data.load(before, run_of(source)) : data_of_run(source, before);
   std::vector<Row> rows;
-  after.info.validation_loss.reset();  // it was measured on the other model
+  after.info.validation_loss.reset();  // it was measured before quantization
   if (data) {
     const weft::Evaluation was = measure(*before.model, *data, source), is = measure(*after.model, *data, o.out);
     rows = measured_rows(was, is);
     if (!given) after.info.validation_loss = is.loss;
   }
-  out.check();  // again, because another process may have saved one meanwhile
+  out.check();  // again, because another process may have saved a checkpoint there meanwhile
   weft::save_checkpoint(o.out, *after.model, *after.tokenizer, after.info);
   const weft::NamedParameters parameters = after.model->parameters();
   std::cout << "parameters " << weft::parameter_count(parameters) << "\n";
@@ -159,9 +159,10 @@ Command quantize_command(CLI::App& weft, weft::Ranks*) {
   o->data.add_to(*command);
   add_threads(*command);
   command->footer(
-      "Prints the size of the file and the metrics of weft eval, before (in f32) and after quantization\n"
-      "(with activations in bf16, as in classify, generate, fill-mask and eval). The metrics are measured\n"
-      "on the given data, or else on the run's validation set.\n"
+      "Prints the size of the file and the metrics of weft eval, before and after quantization. Before\n"
+      "quantization, they are computed in f32. After quantization, activations are in bf16, as in classify,\n"
+      "generate, fill-mask and eval. The metrics are measured on the given data, or, if none are given, on\n"
+      "the run's validation set.\n"
       "The result is for inference only. To continue training, use the original checkpoint, and quantize\n"
       "the result again.\n"
       "Examples:\n"

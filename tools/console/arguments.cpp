@@ -6,7 +6,7 @@
 
 namespace {
 
-// "-" and "--" are not options.
+// Whether the argument is an option. "-" and "--" are not options.
 bool is_option(const std::string& argument) {
   return argument.rfind('-', 0) == 0 && argument.find_first_not_of('-') != std::string::npos;
 }
@@ -21,13 +21,14 @@ std::string list(const std::vector<std::string>& names) { return CLI::detail::jo
 
 std::string suggestion(const std::string& meant) { return meant.empty() ? "" : "; did you mean " + meant + "?"; }
 
-// The index of the command among the arguments from `at` on, after any help flags; the end if there is no command.
+// Skips help flags from the index `at` on and returns the index of the command. Returns arguments.size() if there is no
+// command.
 std::size_t command_place(const std::vector<std::string>& arguments, std::size_t at) {
   while (at < arguments.size() && (arguments[at] == "-h" || arguments[at] == "--help")) ++at;
   return at < arguments.size() && is_option(arguments[at]) ? arguments.size() : at;
 }
 
-// The weft command that fastText or nanoGPT calls `name`; empty if there is none.
+// Returns the weft command that fastText or nanoGPT calls `name`, or "" if there is none.
 std::string name_here(const std::string& name) {
   static const char* const names[][2] = {{"predict-prob", "classify"},
                                          {"test", "eval"},
@@ -48,7 +49,7 @@ const CLI::App* find_command(const CLI::App& weft, const std::string& name) {
                    (meant.empty() ? ", expected one of " + list(names) : suggestion(meant)));
 }
 
-// The command that was typed, for example "tokenizer train", as far as it was typed.
+// Returns the innermost command that was typed, for example `train` of "tokenizer train".
 const CLI::App& typed_command(const CLI::App& weft, const std::vector<std::string>& arguments) {
   const CLI::App* command = &weft;
   for (std::size_t at = 0; !command->get_subcommands({}).empty(); ++at) {
@@ -59,7 +60,7 @@ const CLI::App& typed_command(const CLI::App& weft, const std::vector<std::strin
   return *command;
 }
 
-// "weft tokenizer train"
+// Returns the name of a command with its parents, for example "weft tokenizer train".
 std::string whole_name(const CLI::App& command) {
   const CLI::App* parent = command.get_parent();
   return (parent == nullptr ? "" : whole_name(*parent) + " ") + command.get_name();
@@ -70,7 +71,7 @@ bool takes_value(const CLI::App& command, const std::string& option) {
   return known != nullptr && known->get_items_expected_max() > 0;
 }
 
-// "--layer": suggests the nearest option and ignores the value after "=".
+// The message for an unknown option such as "--layer". Suggests the nearest option and ignores a value after "=".
 std::string unknown_option(const CLI::App& command, const std::string& argument) {
   const std::string typed = argument.substr(0, argument.find('='));
   std::vector<std::string> names;
@@ -109,7 +110,7 @@ std::string describe(const CLI::App& weft, const CLI::ParseError& error) {
   const CLI::App* innermost = &weft;
   while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
   const CLI::App& command = *innermost;
-  // A mistyped option is likelier than the error that CLI11 reports because of it.
+  // If an option is unknown, it is probably mistyped, and the error that CLI11 reports is a consequence.
   const std::vector<std::string> rest = command.remaining();
   const auto option = std::find_if(rest.begin(), rest.end(), is_option);
   if (option != rest.end()) return unknown_option(command, *option);

@@ -1,4 +1,4 @@
-// The subcommands of weft. Each adds its options and returns the function to run.
+// The subcommands of weft. Each adds its options and returns the function that runs it.
 #pragma once
 #include <weft/ranks.h>
 
@@ -6,13 +6,13 @@
 #include <functional>
 #include <stdexcept>
 
-// A mistake on the command line: exit code 2. Other errors have exit code 1.
+// A mistake on the command line. It causes exit code 2, and other errors cause exit code 1.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The whole command: returns the exit code of main().
+// Runs the whole command and returns the exit code of main().
 int run_command(int argc, char** argv);
 
 struct Command {
@@ -20,7 +20,7 @@ struct Command {
   std::function<int()> run;  // returns the exit code
 };
 
-// Adds a subcommand to `weft` and returns what to run. ranks: null if not under mpirun. Each subcommand has a file of
-// its own and a line in commands.def.
+// Adds a subcommand to `weft` and returns what to run. `ranks` is null unless mpirun started several processes. Each
+// subcommand has its own file and a line in commands.def.
 #define WEFT_COMMAND(name) Command name##_command(CLI::App& weft, weft::Ranks* ranks);
 #include "commands.def"

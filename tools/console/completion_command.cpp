@@ -1,4 +1,4 @@
-// weft completion: prints a script with which a shell completes weft's subcommands and options.
+// weft completion: prints a script that lets a shell complete weft's subcommands and options.
 #include <weft/error.h>
 
 #include <iostream>
@@ -9,8 +9,8 @@
 
 namespace {
 
-// Two lines for each command ("weft", "weft-train", "weft-data-news"): its subcommands and its options. Keys have no
-// spaces, because zsh does not accept them.
+// Prints two lines for each command: its subcommands and its options. The keys ("weft", "weft-train", "weft-data-news")
+// have no spaces, because zsh does not accept them.
 void print_words(const CLI::App& app, const std::string& path) {
   std::cout << "_weft_commands[" << path << "]='";
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -23,7 +23,8 @@ void print_words(const CLI::App& app, const std::string& path) {
     print_words(*command, path + "-" + command->get_name());
 }
 
-// Functions of bash that zsh has, too. A word that is no option is completed as a subcommand, a file or a folder.
+// Uses only functions that bash and zsh both have. A word that doesn't begin with "-" is completed as a subcommand, a
+// file or a folder.
 constexpr const char* function = R"sh(_weft() {
   local at=weft cur=${COMP_WORDS[COMP_CWORD]} i
   for ((i = 1; i < COMP_CWORD; ++i)); do

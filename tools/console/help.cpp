@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t page_width = 100, left_width = 26;  // columns
 
-// Splits a text into lines of at most `width` columns. A longer word has a line of its own.
+// Splits a text into lines of at most `width` columns. A longer word gets its own line.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   std::vector<std::string> lines(1);
   std::istringstream words(text);
@@ -20,7 +20,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
-// "--csv, --text", sorted by name: CLI11 sorts them by address.
+// "--csv, --text". The names are sorted here, because CLI11 sorts the options by their addresses.
 std::string names_of(const std::set<CLI::Option*>& options) {
   std::set<std::string> names;
   for (const CLI::Option* option : options) names.insert(option->get_name());
@@ -62,7 +62,8 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   return help_entry(left, with_partners(*option));
 }
 
-// Parts are separated by one empty line: each group already ends with one.
+// One empty line separates the parts of a page. Each group already ends with one, so make_group() removes the other one
+// at its beginning.
 std::string HelpFormatter::make_usage(const CLI::App* command, std::string name) const {
   return CLI::Formatter::make_usage(command, name) + "\n";
 }

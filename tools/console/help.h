@@ -4,14 +4,15 @@
 #include <string>
 #include <vector>
 
-// `left` in the left column, or on a line above if it is too long, and `right` wrapped beside it.
+// An entry with two columns. `right` is wrapped within the right column. If `left` is too long for the left column, it
+// gets its own line above.
 std::string help_entry(const std::string& left, const std::string& right);
 
 // Wraps a text to the width of a page.
 std::string help_paragraph(const std::string& text);
 
-// An option: name and value on the left; on the right its description, followed by the options that it needs or
-// excludes.
+// Formats the help pages. The entry of an option has its name and value on the left. On the right it has the
+// description, followed by the options that it needs or excludes.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool is_positional) const override;

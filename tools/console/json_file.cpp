@@ -8,7 +8,7 @@
 nlohmann::json parse_json(const std::string& text, const std::string& path) {
   using nlohmann::json;
   constexpr int deepest = 16;
-  // keys of the objects that are open, by the depth of their members
+  // the keys of each object that is not closed yet, indexed by the depth of its members
   std::array<std::set<std::string>, deepest + 1> keys;
   const auto check = [&](int depth, json::parse_event_t event, json& value) {
     if (depth > deepest)

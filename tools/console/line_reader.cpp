@@ -11,14 +11,14 @@
 
 namespace {
 
-constexpr std::size_t chunk = 1 << 16;   // bytes per read: the capacity of a pipe
-constexpr std::size_t enough = 1 << 20;  // bytes of lines that are returned at once, approximately
+constexpr std::size_t chunk = 1 << 16;   // bytes per read, which is the capacity of a pipe
+constexpr std::size_t enough = 1 << 20;  // approximate number of bytes that one call of next() returns
 
 [[noreturn]] void fail(const char* what, const std::string& name) {
   throw weft::Error(std::string("can't ") + what + " " + name + ": " + std::generic_category().message(errno));
 }
 
-// Removes a byte order mark. Error for UTF-16.
+// Removes a UTF-8 byte order mark. Throws an Error for UTF-16.
 void take_mark_off(std::string& line, const std::string& name) {
   const std::string mark = line.substr(0, 2);
   if (mark == "\xFF\xFE" || mark == "\xFE\xFF")

@@ -4,7 +4,8 @@
 
 namespace {
 
-// Optimal string alignment: d[i][j] for the first i letters of a and the first j of b.
+// The optimal string alignment distance. d[i][j] is the distance of the first i letters of a to the first j letters
+// of b.
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)
@@ -24,7 +25,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearest(const std::string& typed, const std::vector<std::string>& names) {
-  constexpr std::size_t longest = 60;  // length of a name; a longer text is none
+  constexpr std::size_t longest = 60;  // maximum length of a name; a longer text gets no suggestion
   if (typed.size() > longest) return "";
   std::string best;
   std::size_t fewest = std::max<std::size_t>(1, typed.size() / 3) + 1;

@@ -1,9 +1,9 @@
-// What a mistyped name was meant to be.
+// Guesses which name a user mistyped.
 #pragma once
 #include <string>
 #include <vector>
 
-// The entry of `names` nearest to `typed`: the one with the fewest letters added, left out, changed or swapped with the
-// next one, at most one in three. If there is none, an entry that begins with `typed`, which must have at least three
-// letters. Empty if there is none of these either.
+// Returns the entry of `names` that differs from `typed` by the fewest edits, at most one edit per three letters. An
+// edit adds, removes or changes a letter, or swaps it with the next one. If there is no such entry and `typed` has at
+// least three letters, returns an entry that begins with `typed`. Returns "" if there is no such entry either.
 std::string nearest(const std::string& typed, const std::vector<std::string>& names);

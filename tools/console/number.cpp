@@ -27,7 +27,8 @@ bool take(std::string_view& text, std::string_view one_of) {
   return true;
 }
 
-// [-] digits [. digits] [e [+-] digits], the last two parts only in fractions. The integer part has no leading zeros.
+// Whether the text has the form [-] digits [. digits] [e [+-] digits]. If `whole`, the last two parts are not allowed.
+// The integer part must not have leading zeros.
 bool is_decimal(std::string_view text, bool whole) {
   (void)take(text, "-");
   const std::string_view before = take_digits(text);
@@ -42,7 +43,7 @@ bool is_decimal(std::string_view text, bool whole) {
   return text.empty();
 }
 
-// Whether a decimal numeral that isn't 0 became 0 as a double: "1e-400".
+// Whether a nonzero decimal number, such as "1e-400", became 0 as a double.
 bool lost(double value, std::string_view text) {
   return value == 0 && text.substr(0, text.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos;
 }

@@ -1,16 +1,16 @@
-// Numbers as people type them: decimal, finite, within a range.
+// Reads numbers that users type. They must be decimal, finite and within a range.
 #pragma once
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
-// The range of a number: lowest … highest; any number if neither is given.
+// The range of a number, from `lowest` to `highest`. By default it contains every number.
 template <class T>
 struct Range {
   T lowest = std::numeric_limits<T>::lowest();
   T highest = std::numeric_limits<T>::max();
-  bool above = false, below = false;  // whether the ends are excluded
+  bool above = false, below = false;  // whether `lowest` or `highest` itself is excluded
 
   bool holds(T value) const {
     return (above ? value > lowest : value >= lowest) && (below ? value < highest : value <= highest);
@@ -19,19 +19,20 @@ struct Range {
 
 // The templates below are instantiated for int, std::int64_t, std::uint64_t and double.
 
-// "12", "-3", and as a double also "0.5", ".5" and "1e-3". None for anything else: empty or hexadecimal text, leading
-// zeros, spaces or other text around the number, infinity, NaN. None for values that T can't hold, either.
+// Accepts "12" and "-3", and for double also "0.5", ".5" and "1e-3". Returns no value for any other text, such as empty
+// or hexadecimal text, leading zeros, spaces or other text around the number, infinity and NaN, and for numbers that T
+// can't represent.
 template <class T>
 std::optional<T> parse_decimal(std::string_view text);
 
-// "at least 1", "1 to 1024", "above 0", "at least 0, below 1"; "" if there is no limit.
+// Describes a range: "at least 1", "1 to 1024", "above 0", "at least 0, below 1". Returns "" if there is no limit.
 template <class T>
 std::string describe(const Range<T>& range);
 
-// The number that the text denotes, or an Error that says what was expected and what was given.
+// Returns the number that the text denotes. Throws an Error that says what was expected and what was given.
 template <class T>
 T number_in(const Range<T>& range, std::string_view text);
 
-// The number as help texts show it: "2000", "0.001".
+// Formats a number for help texts: "2000", "0.001".
 template <class T>
 std::string as_text(T value);

@@ -7,7 +7,7 @@
 
 namespace {
 
-// The folder that a path means: the path itself, or the folder of a checkpoint's file.
+// Returns the path itself, or the folder that contains it if it is a file of a checkpoint.
 std::string checkpoint_folder(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::exists(path, none) || std::filesystem::is_directory(path, none)) return path;
@@ -22,7 +22,7 @@ std::string not_empty(const std::string& typed, const std::string& type) {
   return typed;
 }
 
-// An option with any number of values; `made_of` converts each.
+// Adds an option with any number of values. `made_of` converts each value.
 CLI::Option* add_all(CLI::App& command, const std::string& name, const std::string& type,
                      std::vector<std::string>& target, const std::string& meaning,
                      std::function<std::string(const std::string&)> made_of) {

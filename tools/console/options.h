@@ -1,5 +1,5 @@
-// Options of the subcommands. Each value is checked as it is read. Numbers are decimal and within the range that the
-// help shows; names and files are not empty, as an unset variable of the shell would be.
+// Options of the subcommands. Each value is checked when it is read. Numbers must be decimal and within the range that
+// the help shows. Names and files must not be empty, because an empty one often comes from an unset shell variable.
 #pragma once
 #include <weft/precision.h>
 
@@ -12,15 +12,15 @@
 
 #include "console/number.h"
 
-// Adds the option `name`. `take` reads its value, which the help calls `type`; an error that it throws is a usage
-// error. If the option comes more than once, the last one counts.
+// Adds the option `name`. `take` reads its value, which the help calls `type`. An error that `take` throws is reported
+// as a usage error. If the option is given more than once, the last one counts.
 CLI::Option* add_option(CLI::App& command, const std::string& name, const std::string& type,
                         std::function<void(const std::string&)> take, const std::string& help);
 
-// The text for the help: "meaning (range; default: usual)", without empty parts.
+// Returns the text for the help, which is "meaning (range; default: usual)" without empty parts.
 std::string help_text(const std::string& meaning, const std::string& range, const std::string& usual);
 
-// A number that is passed to `take`.
+// Adds an option for a number, which is passed to `take`.
 template <class T>
 CLI::Option* add_number(CLI::App& command, const std::string& name, std::function<void(T)> take, const Range<T>& range,
                         const std::string& meaning, const std::string& usual = "") {
@@ -28,7 +28,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::functio
   return add_option(command, name, std::is_integral_v<T> ? "N" : "X", read, help_text(meaning, describe(range), usual));
 }
 
-// A number that is stored in `target`, whose present value is the default.
+// Adds an option for a number, which is stored in `target`. The present value of `target` is the default.
 template <class T>
 requires std::is_arithmetic_v<T> CLI::Option* add_number(CLI::App& command, const std::string& name, T& target,
                                                          const Range<std::type_identity_t<T>>& range,
@@ -37,7 +37,7 @@ requires std::is_arithmetic_v<T> CLI::Option* add_number(CLI::App& command, cons
   return add_number(command, name, take, range, meaning, as_text(target))->default_str(as_text(target));
 }
 
-// A number that is stored in `target`; `usual` describes the default.
+// Adds an option for a number, which is stored in `target`. `usual` describes the default.
 template <class T>
 CLI::Option* add_number(CLI::App& command, const std::string& name, std::optional<T>& target,
                         const Range<std::type_identity_t<T>>& range, const std::string& meaning,
@@ -46,27 +46,28 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
   return add_number(command, name, take, range, meaning, usual);
 }
 
-// A name, file or folder, described by `type`, that must not be empty. The target's present value is the default,
-// unless it is empty.
+// Adds an option for a name, file or folder, which must not be empty. `type` describes it. The present value of
+// `target` is the default, unless it is empty.
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning);
 
-// The same with a check: an error that `check` throws is a usage error, and its message should say what was expected.
+// The same with a check. An error that `check` throws is reported as a usage error, and its message should say what was
+// expected.
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning, std::function<void(const std::string&)> check);
 
-// Texts that aren't empty. Each use of the option adds one.
+// Adds an option for texts that must not be empty. Each use of the option adds one text.
 CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
                        std::vector<std::string>& target, const std::string& meaning);
 
-// A folder that weft train wrote. Its model.safetensors or config.json stands for it, too.
+// Adds an option for a folder that weft train wrote. The path of its model.safetensors or config.json is accepted, too.
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
                             const std::string& meaning);
 // The same for several folders.
 CLI::Option* add_checkpoints(CLI::App& command, const std::string& name, std::vector<std::string>& target,
                              const std::string& meaning);
 
-// --threads, for every command that computes.
+// Adds --threads, for every command that computes.
 CLI::Option* add_threads(CLI::App& command);
-// --precision, for every command that runs a model. `usual` describes the default.
+// Adds --precision, for every command that runs a model. `usual` describes the default.
 CLI::Option* add_precision(CLI::App& command, std::function<void(weft::Precision)> set, const std::string& usual);

@@ -15,7 +15,7 @@ std::string parent_of(const std::string& folder) {
 
 void OutFolder::check() const {
   std::error_code error;
-  for (const std::string& read : reads)  // the folder itself, or the folder that contains the file
+  for (const std::string& read : reads)  // `read` may be a folder or a file
     if (!read.empty() && (fs::equivalent(folder, read, error) ||
                           (fs::is_regular_file(read, error) && fs::equivalent(folder, parent_of(read), error))))
       throw Error(name + " names the checkpoint to be " + done + ", \"" + read + "\": give another folder");
@@ -29,6 +29,6 @@ void OutFolder::check() const {
       throw Error(name + " names a checkpoint of the run \"" + parent + "\", \"" + folder + "\": give another folder");
   for (const std::string& file : files)
     if (!overwrite && fs::exists(fs::symlink_status(folder + "/" + file, error)))
-      throw Error("\"" + folder + "\" already contains a checkpoint or a file of one (" + file +
+      throw Error("\"" + folder + "\" already contains a checkpoint, or a part of one (" + file +
                   "): --overwrite replaces it");
 }

@@ -16,7 +16,7 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-// Fits into `width` columns by leaving out the speed first, then the time, then the loss.
+// Leaves out the speed first, then the time, then the loss, until the text fits into `width` columns.
 std::string figures(const weft::Progress& p, double loss, std::size_t width) {
   const std::string step = "step " + std::to_string(p.step) + "/" + std::to_string(p.steps);
   const std::string with_loss = step + "  loss " + format("%.4f", loss), time = "  ETA " + as_time(p.seconds_left);

@@ -1,4 +1,4 @@
-// Progress of training on standard error: a bar on a terminal, plain lines elsewhere.
+// Shows the progress of training on standard error, as a bar on a terminal and as plain lines otherwise.
 #pragma once
 #include <weft/trainer.h>
 
@@ -20,16 +20,16 @@ class ProgressDisplay {
 
   bool terminal_, drawn_ = false;
   std::chrono::steady_clock::time_point last_drawn_;
-  double smoothed_ = 0;  // loss
+  double smoothed_ = 0;  // exponential moving average of the loss
   std::int64_t shown_ = 0;
 };
 
-// "batch 12/340" on a terminal, where `name` is "batch".
+// Shows a line such as "batch 12/340" on a terminal, where `name` is "batch".
 class Count {
  public:
   Count(const char* name, std::int64_t count);
   ~Count();
-  void next();   // the next one begins
+  void next();   // counts the item that begins now
   void clear();  // removes the line from the screen
 
  private:
@@ -39,5 +39,5 @@ class Count {
   std::chrono::steady_clock::time_point last_drawn_;
 };
 
-// "1:02:03" or "2:03"
+// Formats a time as "1:02:03" or "2:03".
 std::string as_time(double seconds);

@@ -19,15 +19,15 @@ namespace {
 
 using weft::Error;
 
-// The number of processes that mpirun started, from Open MPI or PMI (MPICH, Slurm); -1 if only PMIx is there, which
-// doesn't give it; 0 without mpirun.
+// Returns the number of processes that mpirun started, which Open MPI and PMI (MPICH, Slurm) tell. Returns -1 if only
+// PMIx is present, which doesn't tell the number, and 0 without mpirun.
 int ranks_started() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* count = std::getenv(name)) return std::atoi(count);
   return std::getenv("PMIX_RANK") != nullptr ? -1 : 0;
 }
 
-// Discards what is printed.
+// Discards all output.
 class Silence : public std::streambuf {
   int overflow(int c) override { return traits_type::not_eof(c); }
 };
@@ -38,7 +38,7 @@ void print_nothing() {
   std::cerr.rdbuf(silence);
 }
 
-// An error of all processes, which can't communicate: only the first one prints it.
+// Reports an error that all processes have, and that prevents them from communicating. Only the first one prints it.
 [[noreturn]] void fail_all(const std::string& what) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
     if (const char* rank = std::getenv(name); rank != nullptr && std::atoi(rank) != 0) {
@@ -49,7 +49,8 @@ void print_nothing() {
 }
 
 #ifdef WEFT_MPI
-// The module lies beside the command (in a build) or in a library folder (installed). It is searched nowhere else.
+// In a build, the module is in the command's folder. In an installation, it is in a library folder. It is loaded from
+// nowhere else.
 std::filesystem::path module_path() {
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const std::filesystem::path beside = folder / mpi_module;
@@ -74,7 +75,7 @@ MpiStart start_mpi() {
 }
 #endif
 
-// A rank that is bound to CPUs uses these. Ranks that share all CPUs divide them.
+// A rank that is bound to certain CPUs uses these. Ranks that share all CPUs divide them equally.
 void share_threads(int ranks) {
   if (std::getenv("OMP_NUM_THREADS") != nullptr) return;
   const int own = weft::default_threads();

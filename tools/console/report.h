@@ -1,15 +1,15 @@
-// What train and eval print at their end.
+// Prints the results of train and eval.
 #pragma once
 #include <weft/trainer.h>
 
 #include <string>
 #include <vector>
 
-// "98.76 %", or "123.4" for a metric that is not a share.
+// Formats a metric as "98.76 %", or as "123.4" if it is not a share.
 std::string metric_text(const weft::Metric& metric);
-// "KIND METRIC X" for each metric; perplexity and bits per byte for language models; "KIND loss X".
+// Prints "KIND METRIC X" for each metric, then perplexity and bits per byte for language models, then "KIND loss X".
 void print_evaluation(const weft::Evaluation& evaluation, const char* kind);
-// "a, b"
+// Joins names: "a, b".
 std::string list(const std::vector<std::string>& names);
 // Prints "peak memory …" of this process.
 void print_memory();

@@ -1,12 +1,12 @@
-// The command's own terminal: standard error, where progress is shown.
+// The terminal of the command. This is standard error, where progress is shown.
 #pragma once
 
-bool is_terminal() noexcept;    // whether standard error is one
-int terminal_width() noexcept;  // standard error's, in columns; 80 if unknown
+bool is_terminal() noexcept;    // whether standard error is a terminal
+int terminal_width() noexcept;  // in columns; 80 if unknown
 
-// Writes a line to standard error without a buffer, as a signal handler must.
+// Writes a line to standard error without buffering. Signal handlers may call it.
 void say_from_signal_handler(const char* line) noexcept;
 
-// Opens those of standard input, output and error that are closed, so that no file takes their place. Reading and
-// writing them still fails. Error if one can't be opened.
+// If standard input, output or error is closed, opens /dev/null in its place, so that no other file gets its number.
+// Reading or writing it still fails. Throws an Error if /dev/null can't be opened.
 void open_standard_streams();

@@ -1,9 +1,9 @@
-// Names that others chose, in a form that is safe on a terminal.
+// Makes names from files and users safe to print on a terminal.
 #pragma once
 #include <cstddef>
 #include <string>
 
-// Escapes control characters as \\n, \\x1B or \\u0085, because they would move the cursor or end a line.
+// Escapes control characters, for example as \n, \x1B or \u0085, because they would move the cursor or end a line.
 std::string visible(const std::string& name);
-// The number of code points of a text in UTF-8.
+// Returns the number of code points in a UTF-8 text.
 std::size_t code_points(const std::string& text);

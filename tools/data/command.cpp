@@ -1,4 +1,4 @@
-// weft data: writes files of rows of generated tasks.
+// weft data: writes the rows of generated tasks to files.
 #include "console/command.h"
 
 #include <weft/error.h>
@@ -35,8 +35,8 @@ extern "C" void stop_generating(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// Distinct rows in the order of their numbers: row k is made from the k-th stream of the seed, unless that makes no
-// valid row. Rows with equal hashes count as equal.
+// Makes distinct rows. Tries the streams of the seed in order, and skips a stream that makes no valid row, or a row
+// that occurred before. Rows with equal hashes count as equal.
 class Rows {
  public:
   Rows(const GeneratedTask& task, std::uint64_t seed) : task_(task), random_(seed) {}
@@ -57,7 +57,7 @@ class Rows {
   Row row_;
 };
 
-// The columns of the Long Range Arena's files.
+// Writes `count` rows with the columns of the Long Range Arena's files.
 void write_rows(weft::os::AtomicFile& file, Rows& rows, std::int64_t count, Count& shown) {
   std::string buffer = "Source\tTarget\n";
   for (std::int64_t i = 0; i < count && stop_signal == 0; ++i) {
@@ -76,7 +76,7 @@ struct Part {
 };
 
 int generate(const Options& o, const GeneratedTask& task) {
-  if (o.out.empty()) throw UsageError("--out is required: the folder for train.tsv, validation.tsv and test.tsv");
+  if (o.out.empty()) throw UsageError("give --out, the folder for train.tsv, validation.tsv and test.tsv");
   task.check();
   const Part parts[] = {{"train", o.train}, {"validation", o.validation}, {"test", o.test}};
   const auto path_of = [&](const Part& part) { return o.out + "/" + part.name + ".tsv"; };
@@ -107,14 +107,14 @@ int generate(const Options& o, const GeneratedTask& task) {
   return 0;
 }
 
-// Compares the labels of a file with the values of its texts.
+// Compares each label of a file with the correct label of its text.
 int check(const Options& o, const GeneratedTask& task) {
   const weft::LabelledTexts rows = weft::read_labelled(o.check);
   std::int64_t wrong = 0;
   std::string first;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     const std::string& label = rows.names[static_cast<std::size_t>(rows.labels[i])];
-    const std::string where = "\"" + o.check + "\": row " + std::to_string(i + 1) + " of those with a text: ";
+    const std::string where = "\"" + o.check + "\": row " + std::to_string(i + 1) + " of the rows with a text: ";
     try {
       const std::string answer = task.answer(rows.texts[i]);
       if (answer == label) continue;
@@ -132,14 +132,14 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
               std::shared_ptr<Options> o) {
   CLI::App* sub = command.add_subcommand(kind.name, kind.title);
   add_text(*sub, "--out", "FOLDER", o->out, "Folder for train.tsv, validation.tsv and test.tsv");
-  add_number(*sub, "--train", o->train, {1}, "Rows in train.tsv; no row occurs twice in the three files");
-  add_number(*sub, "--validation", o->validation, {1}, "Rows in validation.tsv");
-  add_number(*sub, "--test", o->test, {1}, "Rows in test.tsv");
-  add_number(*sub, "--seed", o->seed, {0}, "Seed of the rows; the same seed gives the same bytes everywhere");
+  add_number(*sub, "--train", o->train, {1}, "Number of rows in train.tsv; no row occurs twice in the three files");
+  add_number(*sub, "--validation", o->validation, {1}, "Number of rows in validation.tsv");
+  add_number(*sub, "--test", o->test, {1}, "Number of rows in test.tsv");
+  add_number(*sub, "--seed", o->seed, {0}, "Seed of the rows; a seed gives the same bytes on every machine");
   task->add_to(*sub);
   sub->add_flag("--overwrite", o->overwrite, "Replace existing files in --out");
-  auto* check = add_text(*sub, "--check", "FILE", o->check, "Write nothing, but check the labels in this file");
-  for (CLI::Option* option : sub->get_options())  // options for generating rows
+  auto* check = add_text(*sub, "--check", "FILE", o->check, "Check the labels in this file, and write nothing");
+  for (CLI::Option* option : sub->get_options())  // all other options are for generating rows
     if (option != check && option != sub->get_help_ptr()) check->excludes(option);
   sub->footer(help_paragraph(kind.meaning) + "\nExample:\n  weft data " + kind.name + " --out " + kind.name);
 }
@@ -148,7 +148,7 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
 }  // namespace data
 
 Command data_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("data", "Write labeled rows: package descriptions, or a generated task");
+  CLI::App* command = weft.add_subcommand("data", "Write labeled rows of package descriptions or of a generated task");
   command->require_subcommand(1);
   const auto o = std::make_shared<data::Options>();
   std::vector<std::pair<std::string, std::shared_ptr<data::GeneratedTask>>> tasks;

@@ -1,4 +1,4 @@
-// FNV-1a: the same text has the same number everywhere.
+// The hash FNV-1a, which is the same on every machine.
 #pragma once
 #include <cstdint>
 #include <string>

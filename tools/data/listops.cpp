@@ -1,5 +1,5 @@
-// ListOps (Nangia and Bowman 2018, arXiv 1804.06028) by the rules of the Long Range Arena (Tay et al. 2020, arXiv
-// 2011.04006; lra_benchmarks/data/listops.py).
+// The task ListOps (Nangia and Bowman 2018, arXiv 1804.06028), according to the rules of the Long Range Arena (Tay et
+// al. 2020, arXiv 2011.04006; lra_benchmarks/data/listops.py).
 #include <weft/error.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using weft::Error;
 enum Operator { min, max, med, sm };
 const std::array<std::string_view, 4> operators = {"[MIN", "[MAX", "[MED", "[SM"};
 
-// The arguments of an operator: how often each digit occurs.
+// The arguments of an operator, stored as the number of times that each digit occurs.
 struct Arguments {
   std::array<std::int64_t, 10> times{};
   std::int64_t count = 0, sum = 0;
@@ -29,7 +29,7 @@ struct Arguments {
     ++count;
     sum += digit;
   }
-  // The i-th argument in ascending order.
+  // Returns the i-th argument in ascending order.
   int sorted(std::int64_t i) const {
     int digit = 0;
     for (std::int64_t below = times[0]; below <= i; below += times[static_cast<std::size_t>(digit)]) ++digit;
@@ -37,7 +37,8 @@ struct Arguments {
   }
 };
 
-// MED: the median; for an even number of arguments the mean of the middle two, truncated. SM: the sum modulo 10.
+// MED is the median. For an even number of arguments it is the mean of the middle two, truncated to an integer. SM is
+// the sum modulo 10.
 int value_of(Operator op, const Arguments& arguments) {
   const std::int64_t n = arguments.count;
   if (op == min) return arguments.sorted(0);
@@ -50,19 +51,22 @@ struct Rules {
   std::int64_t depth = 10, arguments = 10, min_length = 500, max_length = 2000;
 };
 
-// A tree, made from its root on. Each node below the root is a digit with probability 3/4, and always at the greatest
-// depth; otherwise an operator, each equally likely, with 2 to `arguments` arguments, each number equally likely.
+// A random tree, made from the root downward. Each node below the root is a digit with probability 3/4, and always at
+// the maximum depth. Otherwise it is an operator. All four operators are equally likely, and so are all numbers of
+// arguments from 2 to `arguments`.
 class Tree {
  public:
   Tree(const Rules& rules, const weft::Random& random, std::string& text)
       : rules_(rules), random_(random), text_(text) {}
 
-  // The tree's value, or none as soon as it is too long. Its length counts operators, digits and closing brackets.
+  // Makes the tree and returns its value. Stops and returns no value if the tree becomes too long. The length counts
+  // operators, digits and closing brackets.
   std::optional<int> make() { return operation(1); }
   std::int64_t length() const { return length_; }
 
  private:
-  // One draw per node: the upper bits decide between operator and digit, the lower half chooses the digit.
+  // Each node uses one random number. The upper two bits decide between operator and digit, and the lower half chooses
+  // the digit.
   std::optional<int> node(std::int64_t depth) {
     const std::uint64_t bits = random_.bits(drawn_++);
     if (depth < rules_.depth && bits >> 62 == 0) return operation(depth);
@@ -100,7 +104,7 @@ class Tree {
   std::int64_t length_ = 0;
 };
 
-// Reads an expression with or without round brackets, which are ignored.
+// Computes the value of an expression. Round brackets are allowed and ignored.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -112,7 +116,7 @@ class Reader {
   }
 
  private:
-  // The next symbol; empty at the end.
+  // Returns the next symbol, or "" at the end.
   std::string_view next() {
     for (;;) {
       at_ = std::min(text_.find_first_not_of(' ', at_), text_.size());
@@ -149,7 +153,7 @@ class Listops : public GeneratedTask {
  public:
   void add_to(CLI::App& command) override {
     add_number(command, "--min-length", rules_.min_length, {0},
-               "Rows have more symbols than this: operators, digits and ]");
+               "Rows have more symbols (operators, digits and ]) than this");
     add_number(command, "--max-length", rules_.max_length, {4, 1 << 20}, "Rows have fewer symbols than this");
     add_number(command, "--depth", rules_.depth, {2, 100}, "Maximum number of nodes from the root to a leaf");
     add_number(command, "--arguments", rules_.arguments, {2, 1000}, "Maximum number of arguments of an operator");
@@ -178,10 +182,11 @@ class Listops : public GeneratedTask {
 
 TaskKind listops_kind() {
   return {
-      "listops", "ListOps: nested operations on digits, and their values",
-      "ListOps by the rules of the Long Range Arena: expressions of MIN, MAX, MED (truncated) and SM (the sum modulo "
-      "10) of digits, each with its value, in the columns of the arena's own files, without the round brackets. The "
-      "arena's Transformer (arXiv 2011.04006) reaches 36.37 % accuracy; chance is about 10 to 17 %",
+      "listops", "ListOps: find the value of nested operations on digits",
+      "ListOps by the rules of the Long Range Arena. Each text is an expression of digits and the operators MIN, MAX, "
+      "MED (the median, truncated) and SM (the sum modulo 10), and its label is the value. The files have the columns "
+      "of the arena's own files, but no round brackets. The arena's Transformer (arXiv 2011.04006) reaches 36.37 % "
+      "accuracy, and chance is about 10 to 17 %.",
       []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Listops>(); }};
 }
 

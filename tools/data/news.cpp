@@ -1,5 +1,5 @@
-// Descriptions of packages with their Debian sections. The source is records as in deb822(5): Section ("games" or
-// "universe/games") is the label, and Description is the text, with its lines and paragraphs joined.
+// Makes rows from package records in the format of deb822(5). The label is the package's Section ("games" or
+// "universe/games"). The text is its Description, with lines and paragraphs joined.
 #include "data/news.h"
 
 #include <weft/error.h>
@@ -27,11 +27,12 @@ namespace {
 using weft::Error;
 namespace fs = std::filesystem;
 
-// Sections that say what a package is for. The others say how it is made (libs, doc) or in what language (perl, rust).
+// The sections that describe what a package is for. The other sections describe its form (libs, doc) or its programming
+// language (perl, rust).
 const std::vector<std::string> topics{"admin",    "database", "editors", "electronics", "fonts", "games",
                                       "graphics", "mail",     "math",    "sound",       "video", "web"};
 const char* const installed = "/var/lib/dpkg/status";
-constexpr std::size_t fewest = 20;  // fewest rows of a label
+constexpr std::size_t fewest = 20;  // minimum number of rows of a label
 
 struct Options {
   std::string out, test, from;
@@ -40,7 +41,7 @@ struct Options {
   bool overwrite = false;
 };
 
-// The output of a command; empty if it can't be run.
+// Returns the output of a command, or "" if the command can't be run.
 std::string output_of(const char* line) {
   std::string text;
   FILE* const pipe = popen(line, "r");
@@ -62,10 +63,11 @@ Source source_of(const std::string& from) {
   if (fs::exists(installed)) return {installed, weft::os::read_file(installed)};
   throw Error(
       std::string("[news] this system has neither apt-cache nor ") + installed +
-      ", as Debian and Ubuntu have: give package records, like those of Debian's Packages files, with --from FILE");
+      ", which Debian and Ubuntu have: give --from FILE, a file of package records such as Debian's Packages files");
 }
 
-// Appends the words, separated by blanks. A point by itself is Debian's empty line.
+// Appends the words of the line, separated by spaces. Leaves out a single period, which means an empty line in a Debian
+// description.
 void append_words(std::string& text, const std::string& line) {
   std::istringstream words(line);
   for (std::string word; words >> word;)
@@ -76,7 +78,7 @@ struct Row {
   std::string label, text;
 };
 
-// The texts of each section, without duplicates.
+// The rows of each section, without duplicates.
 using Sections = std::map<std::string, std::vector<Row>>;
 
 class Records {
@@ -122,8 +124,8 @@ class Records {
   bool in_text_ = false;
 };
 
-// The sections asked for. By default the topics, or, if the source has fewer than two of these, all sections with
-// enough rows.
+// Returns the sections that the user asked for. By default these are the topics. If fewer than two topics have enough
+// rows, they are all sections with enough rows.
 std::vector<std::string> chosen(const Sections& sections, const std::vector<std::string>& asked,
                                 const std::string& name) {
   std::vector<std::string> large, large_topics;
@@ -141,8 +143,8 @@ std::vector<std::string> chosen(const Sections& sections, const std::vector<std:
   std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
   if (labels.size() < 2)
-    throw Error("[news] " + name + ": expected descriptions of packages, with at least " + std::to_string(fewest) +
-                " in each of two sections, got " + said(labels));
+    throw Error("[news] " + name + ": expected at least two sections with at least " + std::to_string(fewest) +
+                " package descriptions each, got " + said(labels));
   return labels;
 }
 
@@ -173,7 +175,7 @@ void write(std::vector<File>& files) {
 }
 
 int run(const Options& o) {
-  if (o.out.empty()) throw UsageError("--out is required: the file for the rows");
+  if (o.out.empty()) throw UsageError("give --out, the file for the rows");
   std::vector<File> files{{o.out, {}}};
   if (!o.test.empty()) files.push_back({o.test, {}});
   if (!o.test.empty() && same_file(o.test, o.out)) throw UsageError("--test and --out name the same file");
@@ -188,7 +190,7 @@ int run(const Options& o) {
   std::string labels;
   for (const std::string& section : chosen(sections, o.sections, source.name)) {
     std::vector<Row>& rows = sections[section];
-    sort_by_hash(rows, false);  // the rows that are kept are a random sample
+    sort_by_hash(rows, false);  // makes the remaining rows a random sample
     rows.resize(std::min(rows.size(), static_cast<std::size_t>(o.rows)));
     const auto tested = o.test.empty() ? 0 : std::max<std::ptrdiff_t>(1, std::ssize(rows) / 10);
     if (tested > 0) files[1].rows.insert(files[1].rows.end(), rows.begin(), rows.begin() + tested);
@@ -196,7 +198,8 @@ int run(const Options& o) {
     labels += (labels.empty() ? "" : ", ") + section + " " + std::to_string(rows.size());
   }
   write(files);
-  std::cerr << source.name << ": descriptions of " << packages << " packages; rows by section: " << labels << std::endl;
+  std::cerr << source.name << ": descriptions of " << packages << " packages; rows per section: " << labels
+            << std::endl;
   for (const File& file : files) std::cout << file.path << " " << file.rows.size() << "\n";
   return 0;
 }
@@ -205,24 +208,23 @@ int run(const Options& o) {
 
 std::function<int()> add_news(CLI::App& data) {
   CLI::App* sub =
-      data.add_subcommand("news", "A small labeled data set from this system: descriptions of Debian packages");
+      data.add_subcommand("news", "A small labeled data set of package descriptions from this Debian system");
   const auto o = std::make_shared<Options>();
-  add_text(*sub, "--out", "FILE", o->out, "File for the rows: CSV with the header label,text");
+  add_text(*sub, "--out", "FILE", o->out, "File for the rows, a CSV file with the header label,text");
   add_text(*sub, "--test", "FILE", o->test,
-           "File for a test set: a tenth of each label's rows, which are then not in --out");
+           "File for a test set, which gets a tenth of each label's rows; --out gets the others");
   add_text(*sub, "--from", "FILE", o->from,
-           "Package records (default: apt-cache dumpavail, or else /var/lib/dpkg/status)");
+           "File of package records (default: the output of apt-cache dumpavail, or else /var/lib/dpkg/status)");
   add_texts(*sub, "--section", "NAME", o->sections,
-            "Section of Debian that becomes a label; may be given more than once (default: " + list(topics) + ")");
+            "Debian section to use as a label; may be given more than once (default: " + list(topics) + ")");
   add_number(*sub, "--rows", o->rows, {fewest}, "Maximum number of rows per label");
   sub->add_flag("--overwrite", o->overwrite, "Replace existing files");
   sub->footer(
       help_paragraph(
-          "Each text is the description of a package that this Debian or Ubuntu system has or could install; its label "
+          "Each text is the description of a package that this Debian or Ubuntu system has or could install. Its label "
           "is the package's section. Each text occurs once. If fewer than two of the default sections have 20 texts, "
-          "as "
-          "when apt has no lists (apt-get update fetches them), all sections with 20 texts are used. The same source "
-          "gives the same bytes") +
+          "all sections with 20 texts are used. This happens if apt has no package lists, which apt-get update "
+          "fetches. The same source gives the same bytes.") +
       "\nExample:\n  weft data news --out news.csv --test news-test.csv");
   return [o] { return run(*o); };
 }

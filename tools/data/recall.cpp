@@ -1,5 +1,5 @@
-// Associative recall: the associative retrieval of Ba et al. 2016 (arXiv 1610.06258, section 4.1) over long rows, as in
-// Poli et al. 2023 (Hyena, arXiv 2302.10866, section 4.1).
+// Associative recall. The task is the associative retrieval of Ba et al. 2016 (arXiv 1610.06258, section 4.1) with long
+// rows, as in Poli et al. 2023 (Hyena, arXiv 2302.10866, section 4.1).
 #include <weft/error.h>
 
 #include <numeric>
@@ -16,7 +16,7 @@ namespace {
 
 using weft::Error;
 
-// 0 … n-1 in a random order (Fisher and Yates), drawn from a stream.
+// Returns 0 … n-1 in a random order (Fisher-Yates shuffle).
 std::vector<std::int64_t> shuffled(std::int64_t n, const weft::Random& random) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
@@ -24,7 +24,7 @@ std::vector<std::int64_t> shuffled(std::int64_t n, const weft::Random& random) {
   return order;
 }
 
-// k of the numbers 0 … n-1, all sets equally likely (Floyd).
+// Returns k of the numbers 0 … n-1. All sets are equally likely (Floyd's algorithm).
 std::set<std::int64_t> some_of(std::int64_t n, std::int64_t k, const weft::Random& random) {
   std::set<std::int64_t> chosen;
   for (std::int64_t top = n - k; top < n; ++top) {
@@ -35,18 +35,19 @@ std::set<std::int64_t> some_of(std::int64_t n, std::int64_t k, const weft::Rando
   return chosen;
 }
 
-// A row of length - 1 symbols. Each of the keys k0 … occurs once, in random order, followed by its own value. Fillers
-// "." stand before, between and after the pairs. The last symbol is one of the keys, and the label is its value.
+// A row has length - 1 symbols. Each of the keys k0, k1, … occurs once, in random order, followed by its own value.
+// Fillers "." are before, between and after the pairs. The last symbol is one of the keys, and the label is its value.
 class Recall : public GeneratedTask {
  public:
   void add_to(CLI::App& command) override {
     add_number(command, "--length", length_, {6, 1 << 20},
-               "Symbols in a row, including the one that training adds at the front");
-    add_number(command, "--pairs", pairs_, {2, 1000}, "Number of keys, and of values");
+               "Number of symbols in a row, including the one that training adds at the front");
+    add_number(command, "--pairs", pairs_, {2, 1000}, "Number of pairs of a key and a value");
   }
   void check() const override {
     if (length_ < 2 * pairs_ + 2)
-      throw UsageError(std::to_string(pairs_) + " pairs and a key need --length " + std::to_string(2 * pairs_ + 2));
+      throw UsageError(std::to_string(pairs_) + " pairs and a key need --length " + std::to_string(2 * pairs_ + 2) +
+                       " or more");
   }
   std::string description() const override {
     char percent[16];
@@ -81,7 +82,7 @@ class Recall : public GeneratedTask {
     std::string symbol, value;
     while (symbols >> symbol)
       if (symbol == asked && symbols >> value) return value;
-    throw Error("[recall] expected a value of the last key, \"" + asked.substr(0, 20) + "\", got none");
+    throw Error("[recall] expected a value after the last key, \"" + asked.substr(0, 20) + "\", got none");
   }
 
  private:
@@ -92,11 +93,11 @@ class Recall : public GeneratedTask {
 
 TaskKind recall_kind() {
   return {
-      "recall", "Associative recall: the value that followed a key, far away",
-      "Associative recall (arXiv 1610.06258, 2302.10866): each key occurs once in a row, followed by its own value, "
-      "at random places among fillers; the last symbol is one of the keys, and the label is its value. Every row has "
-      "every value, and all are equally likely, so that only looking up the key beats chance, 1 / --pairs. "
-      "Lengths of 1024 to 16384 are of interest",
+      "recall", "Associative recall: find the value that followed a key earlier in a long row",
+      "Associative recall (arXiv 1610.06258, 2302.10866). Each row has every key once, followed by its own value, at "
+      "random places among fillers. The last symbol is one of the keys, and the label is its value. Every row has "
+      "every value, and all are equally likely. A model that doesn't look up the key can only guess, and is right with "
+      "probability 1 / --pairs. Typical lengths are 1024 to 16384.",
       []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Recall>(); }};
 }
 

@@ -1,4 +1,4 @@
-// The tasks of weft data: rows that are generated exactly, from a seed.
+// The generated tasks of weft data. A seed determines every row exactly.
 #pragma once
 #include <weft/random.h>
 
@@ -15,15 +15,16 @@ struct Row {
 class GeneratedTask {
  public:
   virtual ~GeneratedTask() = default;
-  // Adds the task's own options.
+  // Adds the options that only this task has.
   virtual void add_to(CLI::App& command) = 0;
-  // UsageError for options that contradict each other.
+  // Throws a UsageError if options contradict each other.
   virtual void check() const = 0;
-  // One line that describes the task with its options.
+  // Returns one line that describes the task and its options.
   virtual std::string description() const = 0;
-  // Makes a row, symbols separated by blanks, from these random numbers. False if they make no valid row.
+  // Makes a row from these random numbers. Its symbols are separated by spaces. Returns false if the numbers make no
+  // valid row.
   virtual bool make(const weft::Random& random, Row& row) const = 0;
-  // The label of a text. Error if the text doesn't belong to the task.
+  // Returns the correct label of a text. Throws an Error if the text doesn't belong to the task.
   virtual std::string answer(const std::string& text) const = 0;
 };
 

@@ -17,7 +17,8 @@
 
 namespace {
 
-// A checkpoint that a program saved may not record the length that it was trained on.
+// Returns the length of the sequences to measure. A checkpoint that another program saved may not record the length of
+// its training sequences.
 std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint) {
   if (o.seq_len) return *o.seq_len;
   if (checkpoint.info.pad_to > 0) return checkpoint.info.pad_to;
@@ -28,17 +29,17 @@ std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint
 }  // namespace
 
 void MeasuredData::add_to(CLI::App& command) {
-  auto* of_text = add_text(command, "--text", "FILE", text,
-                           "UTF-8 text, of which the test set of the run's split is measured, or else the last tenth");
-  auto* of_data =
-      add_text(command, "--data,--csv", "FILE|DIR", data,
-               "Labeled rows like those of weft train --data, a file or a folder, of which all are measured");
+  auto* of_text =
+      add_text(command, "--text", "FILE", text,
+               "UTF-8 text; the test set of the run's split is measured, or, without a run, the last tenth");
+  auto* of_data = add_text(command, "--data,--csv", "FILE|DIR", data,
+                           "File or folder of labeled rows as for weft train --data; all rows are measured");
   of_data->excludes(of_text);
   form.add_to(command, of_data);
   command.add_flag("--all", all, "Measure the whole text")->needs(of_text);
   with_data_ = {
       add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences", "as in training, or the config's"),
-      add_number(command, "--batch", batch, {1}, "Sequences in a batch")};
+      add_number(command, "--batch", batch, {1}, "Number of sequences in a batch")};
 }
 
 bool MeasuredData::given() const {
@@ -54,7 +55,8 @@ const char* MeasuredData::kind(const std::string& run) const {
   return !text.empty() && !all && !split.empty() && weft::text_split(split).rest() == 0 ? "validation" : "test";
 }
 
-// The part of the text to measure, which follows what the run was trained on. Runs of earlier versions name no split.
+// Returns the part of the text to measure, which follows the training set of the run. Runs of earlier versions name no
+// split.
 weft::TextSplit MeasuredData::text_part(const std::string& run) const {
   if (all) return {0, 100};
   const std::string name = run_text(run, "data", "split");
@@ -65,7 +67,7 @@ weft::TextSplit MeasuredData::text_part(const std::string& run) const {
 std::string MeasuredData::note(const std::string& run) const {
   if (text.empty() || all) return "";
   const char* of = run_text(run, "data", "split").empty() ? " set of --split 80/10/10" : " set of the run";
-  return text + ": measured the last " + std::to_string(text_part(run).validation) + " %, the " + kind(run) + of;
+  return text + ": measured on the last " + std::to_string(text_part(run).validation) + " %, the " + kind(run) + of;
 }
 
 std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoint, const std::string& run) const {

@@ -1,4 +1,4 @@
-// The data on which a checkpoint is measured.
+// Options for the data on which a checkpoint is measured.
 #pragma once
 #include <weft/checkpoint.h>
 #include <weft/trainer.h>
@@ -20,14 +20,14 @@ struct MeasuredData {
   bool all = false;
 
   void add_to(CLI::App& command);
-  // Whether data are given. UsageError if none are, but an option that describes them is.
+  // Whether data are given. Throws a UsageError if no data are given, but an option that describes them is.
   bool given() const;
-  // Loads the data. Prints to standard error how labeled texts were read. `run` is the run.json of the checkpoint's run,
-  // or empty. Error if the data that the checkpoint's task needs aren't given.
+  // Loads the data. Prints to standard error how labeled texts were read. `run` is the text of the run.json of the
+  // checkpoint's run, or "". Throws an Error if the data that the checkpoint's task needs aren't given.
   std::unique_ptr<weft::Data> load(const weft::Checkpoint& checkpoint, const std::string& run) const;
-  // Says which part of a text is measured; empty if it is the whole text.
+  // Returns a line that says which part of a text is measured, or "" if it is the whole text.
   std::string note(const std::string& run) const;
-  // "validation" if the data are a text whose run has no test part, else "test".
+  // Returns "validation" if the data are a text and the run's split has no test set, else "test".
   const char* kind(const std::string& run) const;
 
  private:
@@ -36,5 +36,6 @@ struct MeasuredData {
   std::vector<CLI::Option*> with_data_;
 };
 
-// Evaluates the model, counting the batches on a terminal. Error, naming `path`, if the loss is not finite.
+// Evaluates the model. On a terminal, shows the number of batches. If the loss is not finite, throws an Error that
+// names `path`.
 weft::Evaluation measure(const weft::Model& model, const weft::Data& data, const std::string& path);

@@ -7,10 +7,10 @@
 
 namespace {
 
-constexpr std::size_t widest = 24;       // maximum columns of a name
-constexpr std::int64_t most_shown = 12;  // maximum labels of a matrix, which fits a terminal
+constexpr std::size_t widest = 24;       // maximum width of a name in columns
+constexpr std::int64_t most_shown = 12;  // maximum number of labels whose matrix fits on a terminal
 
-// Pads the name to this many columns, or cuts it off.
+// Pads the name to this many columns, or truncates it.
 std::string padded(const std::string& name, std::size_t columns) {
   std::string text;
   std::size_t drawn = 0;

@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Polls, because other ranks may be in the middle of a step or writing files: often enough to lose no time, and rarely
-// enough not to slow them.
+// Polls instead of blocking, because other ranks may still be in the middle of a step or may be writing files. Polls
+// often enough to lose no time, and rarely enough not to slow the other ranks.
 void wait_for(MPI_Request& request) {
   const auto start = Clock::now();
   for (int looks = 0;; ++looks) {
@@ -38,10 +38,11 @@ class MpiTransfer : public weft::Transfer {
     return done != 0;
   }
   MPI_Request request = MPI_REQUEST_NULL;
-  std::vector<int> sent, sent_at, got, got_at;  // sizes and offsets in bytes; MPI reads them until the transfer is done
+  // Sizes and offsets in bytes. MPI reads them until the transfer is done.
+  std::vector<int> sent, sent_at, got, got_at;
 };
 
-// The offsets of consecutive pieces.
+// Returns the offset of each piece if the pieces are stored one after the other.
 std::vector<int> places(const std::vector<int>& bytes) {
   std::vector<int> places;
   int at = 0;
@@ -75,7 +76,8 @@ class MpiRanks : public weft::Ranks {
     std::_Exit(1);
   }
 
-  // Slots of one size hold most texts. If one is longer, a second exchange follows.
+  // The first exchange uses slots of one size, which most texts fit into. If a text is longer than a slot, a second
+  // exchange follows.
   std::vector<std::string> exchange(const std::string& text) override {
     struct Slot {
       std::uint64_t size;
@@ -136,10 +138,10 @@ class MpiRanks : public weft::Ranks {
   }
 
  private:
-  // MPI_Finalize would wait forever for a rank that waits in another call.
+  // Waits for all ranks, but not forever. MPI_Finalize would wait forever for a rank that waits in another call.
   void meet_in_the_end() {
     const auto latest =
-        // each rank waits for a different time, so that only one reports the end
+        // each rank has a different time limit, so that only one reports the error
         Clock::now() + std::chrono::seconds(10) + rank_ * std::chrono::milliseconds(200);
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -152,7 +154,7 @@ class MpiRanks : public weft::Ranks {
   }
 
   int rank_ = 0, size_ = 1;
-  // one for each kind of call: only calls of one kind have the same order on all ranks
+  // Each kind of call has its own communicator, because only calls of one kind have the same order on all ranks.
   MPI_Comm texts_ = MPI_COMM_NULL, to_ = MPI_COMM_NULL, from_ = MPI_COMM_NULL;
 };
 
@@ -167,14 +169,14 @@ int ranks_on_this_machine() {
 
 }  // namespace
 
-// An error inside MPI ends all ranks with MPI's own message. Only one thread at a time calls MPI, but not always the
-// same one.
+// An error inside MPI ends all ranks with MPI's own message. Only one thread at a time calls MPI, but it is not always
+// the same thread.
 extern "C" [[gnu::visibility("default")]] MpiStart weft_start_mpi() {
   int provided = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
   if (provided < MPI_THREAD_SERIALIZED) {
     MPI_Finalize();
-    return {nullptr, 1, "this MPI can't be called by more than one thread (MPI_THREAD_SERIALIZED)"};
+    return {nullptr, 1, "this MPI library does not allow calls from more than one thread (MPI_THREAD_SERIALIZED)"};
   }
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);

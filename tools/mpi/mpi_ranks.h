@@ -1,4 +1,4 @@
-// The module weft-mpi. The command loads it only if mpirun started it: otherwise no library of MPI is loaded.
+// The module weft-mpi. The command loads it, and thereby the MPI library, only if mpirun started the command.
 #pragma once
 #include <weft/ranks.h>
 

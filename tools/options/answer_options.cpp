@@ -5,9 +5,9 @@
 void AnswerOptions::add_to(CLI::App& command, const std::string& texts, const std::string& answers,
                            const std::string& as_json) {
   checkpoint.add_to(command);
-  add_text(command, "file", "FILE", file, texts + "; - for standard input");
+  add_text(command, "file", "FILE", file, texts + "; - means standard input");
   add_number(command, "--top", top, {0}, "Show at most this many " + answers + ", the most probable first; 0: all");
-  add_number(command, "--threshold", threshold, {0, 1}, "Hide " + answers + " with a lower probability");
+  add_number(command, "--threshold", threshold, {0, 1}, "Hide " + answers + " with a probability below this");
   command.add_flag("--json", json, as_json);
   checkpoint.add_pad_to(command);
   checkpoint.add_precision_to(command);

@@ -12,7 +12,7 @@
 void CheckpointOption::add_to(CLI::App& command) {
   add_checkpoint(command, "dir", folder, "Folder of a run, or of a checkpoint");
   add_checkpoint(command, "--checkpoint", which,
-                 "Checkpoint of the run: best or last (default: best); or a checkpoint's folder");
+                 "Checkpoint of the run (best or last), or the folder of a checkpoint (default: best)");
 }
 
 void CheckpointOption::add_precision_to(CLI::App& command) {
@@ -22,7 +22,7 @@ void CheckpointOption::add_precision_to(CLI::App& command) {
 
 void CheckpointOption::add_pad_to(CLI::App& command) {
   add_number(command, "--pad-to", pad_to, {0}, "Pad rows to N tokens; 0: no padding",
-             "as in training; 0 for checkpoints of other programs");
+             "as in training, or 0 for checkpoints of other programs");
 }
 
 void CheckpointOption::add_copy_to(CLI::App& command) {

@@ -9,9 +9,9 @@
 
 struct CheckpointOption {
   std::string folder, which;
-  std::optional<weft::Precision> precision;  // none: as loaded
-  std::optional<std::int64_t> pad_to;        // none: as in training
-  bool copy = false;                         // copies the weights, which otherwise stay in the file
+  std::optional<weft::Precision> precision;  // without a value, the model keeps its precision
+  std::optional<std::int64_t> pad_to;        // without a value, rows are padded as in training
+  bool copy = false;                         // whether to read the weights into memory instead of mapping the file
 
   void add_to(CLI::App& command);
   void add_precision_to(CLI::App& command);
@@ -22,5 +22,5 @@ struct CheckpointOption {
   weft::Checkpoint load() const;  // for inference, with these settings
 };
 
-// The run.json of the run in whose folder the checkpoint lies; empty if there is none.
+// Returns the text of run.json if the checkpoint is in the folder of a run, else "".
 std::string run_of(const std::string& checkpoint);

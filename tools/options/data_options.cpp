@@ -15,12 +15,12 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& columns) {
   throw weft::Error(
-      "expected one or more of text=NAME, second=NAME and label=NAME, where NAME is a column's name or its number from "
-      "1, and text=NAME+NAME joins several columns; got \"" +
+      "expected one or more of text=NAME, second=NAME and label=NAME, where NAME is the name of a column or its number "
+      "(the first is 1), and text=NAME+NAME joins several columns; got \"" +
       columns + "\"");
 }
 
-// At least one part; some may be empty.
+// Returns at least one part. Parts may be empty.
 std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
@@ -67,7 +67,7 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
       ->group(group)
       ->needs(data);
   add_text(command, "--columns", "NAMES", columns,
-           "Columns by name, or by number from 1: text=NAME+NAME,label=NAME, and second=NAME for pairs of texts",
+           "Columns by name or number (the first is 1): text=NAME+NAME,label=NAME, and second=NAME for pairs of texts",
            check_columns)
       ->group(group)
       ->needs(data);
@@ -107,7 +107,7 @@ weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labe
 }
 
 TextColumns columns_of_run(const std::string& run) {
-  DataOptions given;  // for a run that names no columns found
+  DataOptions given;  // used if the run doesn't record the columns that it found
   given.columns = run_text(run, "data", "columns");
   const weft::LabelledOptions options = given.labelled();
   const std::vector<std::string> found = run_texts(run, "found", "columns"),
@@ -118,7 +118,8 @@ TextColumns columns_of_run(const std::string& run) {
 void check_second_columns(const weft::LabelledOptions& options, const weft::Checkpoint& checkpoint,
                           const std::string& file) {
   if (checkpoint.info.pairs && options.second.empty())
-    throw UsageError(file + ": the model reads pairs of texts; name the columns of both (--columns text=A,second=B)");
+    throw UsageError(file +
+                     ": the model reads pairs of texts: name the columns of both texts (--columns text=A,second=B)");
 }
 
 void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options) {
@@ -149,7 +150,8 @@ std::string describe(const std::string& path, const weft::LabelledTexts& texts) 
   if (texts.names.size() > most) some.emplace_back("…");
   std::string text = path + ": " + visible(texts.form) + "; " + count(std::ssize(texts.texts), "row") + ", " +
                      count(std::ssize(texts.names), "label") + ": " + list(some);
-  if (texts.several > 0) text += "; " + count(texts.several, "row") + " with several labels, of which the first counts";
+  if (texts.several > 0)
+    text += "; " + count(texts.several, "row") + " with several labels, of which only the first is used";
   const auto empty = std::count_if(texts.texts.begin(), texts.texts.end(), is_empty);
   if (empty > 0) text += "; " + count(empty, "row") + " with an empty text";
   if (texts.skipped > 0) text += "; " + count(texts.skipped, "bad row") + " skipped";

@@ -27,7 +27,7 @@ struct ConfigFile {
   std::int64_t vocabulary = 0, classes = 0;  // 0 if the file doesn't say
 };
 
-// Removes the text from the object and returns it; empty if there is no such key.
+// Removes the text with this key from the object and returns it. Returns "" if there is no such key.
 std::string take_text(json& object, const char* key, const std::string& path) {
   const auto found = object.find(key);
   if (found == object.end()) return "";
@@ -37,8 +37,8 @@ std::string take_text(json& object, const char* key, const std::string& path) {
   return text;
 }
 
-// Reads either the fields themselves, with "arch" and "task" among them; or the config.json of a checkpoint, with the
-// fields in "config"; or the run.json of a run, with all of these in "model".
+// Reads one of three kinds of files. The first kind has the fields themselves, with "arch" and "task" among them. A
+// checkpoint's config.json has the fields in "config". A run's run.json has all of these in "model".
 ConfigFile read_config(const std::string& text, const std::string& path) {
   ConfigFile file;
   file.fields = parse_json(text, path);
@@ -67,7 +67,7 @@ const weft::ConfigField* find_field(const weft::Architecture& architecture, cons
   return nullptr;
 }
 
-// "unknown config key "colour" of gmlp …"
+// The message "unknown config key "colour" of gmlp …".
 std::string unknown_field(const weft::Architecture& architecture, const std::string& name) {
   std::vector<std::string> names;
   for (const weft::ConfigField& field : architecture.fields) names.push_back(field.name);
@@ -76,7 +76,7 @@ std::string unknown_field(const weft::Architecture& architecture, const std::str
          (meant.empty() ? ", expected one of " + list(names) : "; did you mean " + meant + "?");
 }
 
-// The value in the type of the field.
+// Returns the value, converted to the type of the field.
 json value_for(const weft::ConfigField& field, const std::string& text) {
   const json usual = json::parse(field.usual);
   if (usual.is_number_integer()) return number_in<std::int64_t>({}, text);
@@ -95,7 +95,7 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-// Sets a field by KEY=VALUE.
+// Sets the field that a text of the form KEY=VALUE names.
 void set_field(json& config, const weft::Architecture& architecture, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (!is_utf8(text)) throw UsageError("--set: expected KEY=VALUE in UTF-8");
@@ -110,8 +110,8 @@ void set_field(json& config, const weft::Architecture& architecture, const std::
   }
 }
 
-// Error if the file is for another architecture and has fields that the chosen one lacks. The config reports other
-// unknown fields.
+// Throws a UsageError if the file is for another architecture and has fields that the chosen architecture lacks. If it
+// is for the chosen architecture, the config's own check reports unknown fields.
 void check_fields_of(const ConfigFile& file, const weft::Architecture& chosen, const std::string& path) {
   if (file.arch.empty() || file.arch == chosen.name) return;
   std::vector<std::string> foreign;
@@ -136,8 +136,8 @@ void ModelOptions::add_to(CLI::App& command) {
       ->group(group)
       ->excludes(command.get_option("--arch"));
   add_text(command, "--config", "FILE", config,
-           "JSON file with arch, task and the architecture's fields; or a checkpoint's config.json; or a run.json, to "
-           "repeat the run")
+           "JSON file: arch, task and the architecture's fields, or a checkpoint's config.json, or a run.json, which "
+           "repeats the run")
       ->group(group)
       ->excludes(command.get_option("--recipe"));
   add_text(command, "--task", "NAME", task, "Task: " + list(weft::tasks()), [](const std::string& name) {
@@ -243,12 +243,12 @@ std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec) {
 }
 
 void check_memory_to_train(const weft::Model& outline) {
-  constexpr double bytes = 3 * sizeof(float);  // value, gradient and an optimizer's state, of each parameter
+  constexpr double bytes = 3 * sizeof(float);  // each parameter has a value, a gradient and an optimizer state
   const auto parameters = static_cast<double>(weft::parameter_count(outline.parameters()));
   const auto memory = static_cast<double>(weft::os::physical_memory());
   const auto gigabytes = [](double count) { return as_text(std::round(count / 1e8) / 10) + " GB"; };
   if (parameters * bytes > memory)
-    throw Error("training a model of " + as_text(parameters) + " parameters takes more than " +
+    throw Error("training a model with " + as_text(parameters) + " parameters needs more than " +
                 gigabytes(parameters * bytes) + ", but this machine has " + gigabytes(memory) +
                 ": make the model smaller (--layers, --d-model, --seq-len)");
 }

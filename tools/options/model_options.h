@@ -18,32 +18,34 @@ struct ModelOptions {
   std::vector<std::string> set;  // KEY=VALUE
 
   void add_to(CLI::App& command);
-  // The recipe's run.json, or the content of the config file; empty if neither is given. Error if it isn't a JSON
-  // object.
+  // Returns the recipe's run.json, or the content of the config file, or "" if neither is given. Throws an Error if it
+  // isn't a JSON object.
   std::string settings() const;
-  // The name of the settings in messages.
+  // Returns the name of the recipe or of the config file, for messages.
   const std::string& settings_name() const { return recipe.empty() ? config : recipe; }
-  // Architecture and sizes come from settings(), overridden by the flags. The task is --task; else that of settings();
-  // else the architecture's default for `source`, if that is given; else its first. Vocabulary and classes are those
-  // that a run with these settings found, if they are recorded.
-  // What settings() doesn't say is taken from the model `from`, if there is one. Its task is kept if it learns from
-  // `source`.
+  // Architecture and sizes come from settings(), and options override them. The task is that of --task. If it isn't
+  // given, it is the task of settings(), or the architecture's default for `source`, or, if there is no `source`, the
+  // architecture's first task. Vocabulary and classes are those that settings() records, if it is a run.json.
+  // If the model `from` is given, it provides everything that settings() does not have. Its task is kept if the task
+  // learns from `source`.
   weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;
-  // Whether neither a flag nor settings() give the length of the sequences.
+  // Whether the length of the sequences is the default, because neither an option nor settings() can set it.
   bool has_usual_length() const;
 };
 
 // Sets the length of the sequences, if the architecture's config has it.
 void set_length(weft::ModelSpec& spec, std::int64_t length);
 
-// The length of the training sequences: the config's seq_len; else the model's maximum length, or 64.
+// Returns the length of the training sequences. This is the config's seq_len, or else the model's maximum length, or
+// else 64.
 std::int64_t usual_length(const weft::Model& model);
 
-// A model whose parameters have shapes but no memory, to inspect models of any size. Error for an invalid config.
+// Makes a model whose parameters have shapes but no memory, so that models of any size can be inspected. Throws an
+// Error for an invalid config.
 std::unique_ptr<weft::Model> outline(const weft::ModelSpec& spec);
 
-// Error if this machine has too little memory to train the model.
+// Throws an Error if this machine has too little memory to train the model.
 void check_memory_to_train(const weft::Model& outline);
 
-// A whole number from a config in JSON, or `otherwise` if it has no such field.
+// Returns an integer field of a config, which is JSON text, or `otherwise` if the config has no such field.
 std::int64_t config_value(const std::string& config, const std::string& key, std::int64_t otherwise);

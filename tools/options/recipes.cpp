@@ -15,7 +15,7 @@ using nlohmann::ordered_json;
 
 std::string as_shown(const ordered_json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// "test accuracy at least 89.5 %"; figures that weren't measured end in " (a goal)".
+// "test accuracy at least 89.5 %". If the value is a goal and was not measured, " (a goal)" is added.
 std::string expected_text(const ordered_json& expected) {
   std::string text = expected.at("figure").get<std::string>();
   for (const char* bound : {"at least", "at most"})
@@ -30,8 +30,8 @@ std::string expected_texts(const ordered_json& about) {
   return list(texts);
 }
 
-// "batch 32", for an option of weft train or a field of the model's config; "optimizer.eps 1e-08" where both have that
-// name.
+// "batch 32", where the name is an option of weft train or a field of the model's config. "optimizer.eps 1e-08", where
+// the name would be ambiguous without its section.
 std::string setting_text(const ordered_json& run, const std::string& name) {
   const ordered_json& model = run.at("model");
   if (const std::size_t point = name.find('.'); point != std::string::npos)

@@ -1,6 +1,6 @@
-// Recipes: whole experiments by name. Each is a file in tools/recipes, which the build embeds in the command. It is a
-// run.json with an additional object "recipe", which describes the experiment, the expected results and the source of
-// each setting.
+// A recipe is a whole experiment that has a name. It is a file in tools/recipes, which the build embeds in the command.
+// The file is a run.json with an additional object "recipe", which describes the experiment, the expected results and
+// the source of each setting.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,15 +9,15 @@ struct Recipe {
   std::string name, json;
 };
 
-// Sorted by name.
+// Returns all recipes, sorted by name.
 const std::vector<Recipe>& recipes();
 std::vector<std::string> recipe_names();
-// Error, with the nearest name, if there is no such recipe.
+// Throws an Error that suggests the nearest name if there is no such recipe.
 const Recipe& recipe(const std::string& name);
 
-// The data that the recipe needs: "--text FILE: …".
+// Describes the data that the recipe needs: "--text FILE: …".
 std::string recipe_data(const Recipe& recipe);
-// An entry for each recipe: description, expected results and time.
+// Returns an entry for each recipe with its description, expected results and time.
 std::string list_recipes();
-// The commands, the expected results, and every setting below its source.
+// Returns the recipe's data, expected results and commands, and all settings, grouped by their sources.
 std::string describe_recipe(const Recipe& recipe);

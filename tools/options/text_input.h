@@ -1,4 +1,4 @@
-// A text to train on, which may be read more than once.
+// A text to train on. It can be read more than once.
 #pragma once
 #include <weft/encoded_text.h>
 
@@ -7,12 +7,12 @@
 
 class TextInput {
  public:
-  // Reads a pipe right away, because it can't be read twice. Error if that fails.
+  // If the path is a pipe, reads it immediately, because it can't be read twice. Throws an Error if that fails.
   explicit TextInput(const std::string& path);
 
-  // The text in pieces. Error if it can't be read, is empty or is not UTF-8.
+  // Returns the text in pieces. Throws an Error if the text can't be read, is empty or is not UTF-8.
   weft::Texts texts() const;
-  // The text's token ids; those of a long file are kept in the file `cache`.
+  // Returns the token ids of the text. Those of a long file are stored in the file `cache`.
   weft::EncodedText encoded(const weft::Tokenizer& tokenizer, const std::string& cache) const;
 
  private:

@@ -28,7 +28,7 @@ std::shared_ptr<const weft::Tokenizer> tokenizer_of(const std::string& content) 
 #endif
 }
 
-// "2-4": 2 and 4. "none": 1 and 0.
+// Returns (2, 4) for "2-4", and (1, 0) for "none".
 std::pair<std::int64_t, std::int64_t> lengths_of(const std::string& typed) {
   if (typed == "none") return {1, 0};
   const std::size_t dash = typed.find('-');
@@ -40,13 +40,13 @@ std::pair<std::int64_t, std::int64_t> lengths_of(const std::string& typed) {
   return {shortest, longest};
 }
 
-// Error unless it is a kind that can be learned, or may be a file.
+// Throws an Error unless the text names a kind that can be learned, or may be the name of a file.
 void check_choice(const std::string& tokenizer) {
   if (names_tokenizer_file(tokenizer)) return;
   try {
     check_learned_kind(tokenizer);
   } catch (const weft::Error& error) {
-    throw weft::Error(std::string(error.what()) + "; and there is no file of that name");
+    throw weft::Error(std::string(error.what()) + "; there is no file of that name, either");
   }
 }
 
@@ -67,7 +67,7 @@ std::string usual_learned_kind() {
 void check_learned_kind(const std::string& kind) {
   if (!weft::tokenizer_kind(kind).is_learned)
     throw weft::Error(kind +
-                      " can only be read from an existing file; kinds that can be learned: " + list(learned_kinds()));
+                      " can only be read from an existing file; these kinds can be learned: " + list(learned_kinds()));
 }
 
 bool names_tokenizer_file(const std::string& tokenizer) {
@@ -109,14 +109,14 @@ void TokenizerChoice::add_sizes_to(CLI::App& command, const std::string& size_na
   for (const std::string& kind : weft::tokenizer_kinds())
     if (const std::int64_t limit = weft::tokenizer_kind(kind).usual_size; limit > 0)
       usual.push_back(kind + " " + std::to_string(limit));
-  add_number(command, size_name, size, {1}, "Maximum number of symbols of the tokenizer", list(usual))->group(group);
-  add_number(command, "--min-count", min_count, {1}, "Number of times that a word must occur to be in the vocabulary",
+  add_number(command, size_name, size, {1}, "Maximum number of symbols in the vocabulary", list(usual))->group(group);
+  add_number(command, "--min-count", min_count, {1}, "Minimum number of times that a word of the vocabulary must occur",
              "2")
       ->group(group);
   add_text(
       command, "--ngrams", "A-B|none", characters,
-      "For --tokenizer ngrams: lengths of the shortest and the longest character n-gram of a word; none: whole words "
-      "only (default: 2-4)",
+      "For --tokenizer ngrams: minimum and maximum length of the character n-grams of a word; none: only whole words "
+      "(default: 2-4)",
       [](const std::string& typed) { (void)lengths_of(typed); })
       ->group(group);
   add_number(command, "--word-ngrams", max_words, {1, 8}, "For --tokenizer ngrams: maximum length of a word n-gram",

@@ -1,4 +1,4 @@
-// How texts are tokenized.
+// Options that determine how texts are tokenized.
 #pragma once
 #include <weft/tokenizer.h>
 
@@ -9,34 +9,35 @@
 #include <vector>
 
 struct TokenizerChoice {
-  std::string tokenizer;             // a kind or a file; empty: the default
-  std::optional<std::int64_t> size;  // none: the kind's default
+  std::string tokenizer;             // a kind or a file; empty for the default
+  std::optional<std::int64_t> size;  // without a value, the kind's default
   std::optional<std::int64_t> min_count;
-  std::string characters;                 // "2-4" or "none", of ngrams; empty: the default
-  std::optional<std::int64_t> max_words;  // of ngrams
+  std::string characters;                 // for ngrams: "2-4" or "none"; empty for the default
+  std::optional<std::int64_t> max_words;  // for ngrams
 
   // Returns the option --tokenizer.
   CLI::Option* add_to(CLI::App& command, const std::string& group);
-  // Adds `size_name`, --min-count, --ngrams and --word-ngrams. options() gives their meaning for a kind; Error if the
-  // kind has no such option.
+  // Adds the options `size_name`, --min-count, --ngrams and --word-ngrams.
   void add_sizes_to(CLI::App& command, const std::string& size_name, const std::string& group);
+  // Returns these options for a kind. Throws a UsageError if one is given that the kind doesn't have.
   weft::TokenizerOptions options(const std::string& kind, std::optional<weft::Task> task) const;
-  // The tokenizer that --tokenizer names, learned from the texts or read from the file. `usual`: the kind if it names
-  // none.
+  // Returns the tokenizer that --tokenizer names. It is learned from the texts or read from the file. `usual` is the
+  // kind if --tokenizer isn't given.
   std::shared_ptr<const weft::Tokenizer> make(const weft::Texts& texts, weft::Task task,
                                               const std::string& usual) const;
 };
 
-// The kinds that can be learned.
+// Returns the kinds that can be learned from texts.
 std::vector<std::string> learned_kinds();
-// The default kind of weft tokenizer train: bpe if this build has it.
+// Returns the default kind of weft tokenizer train, which is bpe if this build has it, else words.
 std::string usual_learned_kind();
-// Error unless the kind can be learned.
+// Throws an Error if the kind can't be learned.
 void check_learned_kind(const std::string& kind);
-// Whether it is not the name of a kind, and looks like a path or exists as a file.
+// Whether the text is not the name of a kind, and either looks like a path or is the name of an existing file.
 bool names_tokenizer_file(const std::string& tokenizer);
 
-// Registers the kinds of optional parts of this build.
+// Registers the kinds of tokenizers from optional parts of this build.
 void register_optional_tokenizers();
-// Reads a file of weft tokenizer train, or a model of SentencePiece. Error, naming the file, if it is neither.
+// Reads a file that weft tokenizer train wrote, or a SentencePiece model. Throws an Error that names the file if it is
+// neither.
 std::shared_ptr<const weft::Tokenizer> read_tokenizer(const std::string& path);

@@ -1,4 +1,4 @@
-// Decoders of picture files, each by a library that is used where it is installed.
+// Decoders of picture files. Each uses a library, and is built only if that library is installed.
 #pragma once
 #include <weft/pictures.h>
 

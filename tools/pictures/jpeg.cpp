@@ -1,4 +1,4 @@
-// JPEG by libjpeg-turbo's TurboJPEG interface.
+// Decodes JPEG files with the TurboJPEG interface of libjpeg-turbo.
 #ifdef WEFT_JPEG
 #include <turbojpeg.h>
 #include <weft/error.h>
@@ -17,10 +17,10 @@ struct Destroyed {
 
 }  // namespace
 
-// A damaged picture, which other programs show in part, is an Error.
+// Throws an Error for a damaged picture, even if other programs would show a part of it.
 weft::Picture decode_jpeg(std::string_view bytes) {
   const std::unique_ptr<void, Destroyed> decompressor(tjInitDecompress());
-  if (!decompressor) throw weft::Error("can't start the decoder of JPEG pictures");
+  if (!decompressor) throw weft::Error("can't start the JPEG decoder");
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   int width = 0, height = 0, sampling = 0, colors = 0;
   if (tjDecompressHeader3(decompressor.get(), data, bytes.size(), &width, &height, &sampling, &colors) != 0)
@@ -34,7 +34,7 @@ weft::Picture decode_jpeg(std::string_view bytes) {
   picture.pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * (is_gray ? 1 : 3));
   if (tjDecompress2(decompressor.get(), data, bytes.size(), reinterpret_cast<unsigned char*>(picture.pixels.data()),
                     width, 0, height, is_gray ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT) != 0)
-    throw weft::Error(std::string("a damaged JPEG picture: ") + tjGetErrorStr2(decompressor.get()));
+    throw weft::Error(std::string("the JPEG picture is damaged: ") + tjGetErrorStr2(decompressor.get()));
   return picture;
 }
 #endif

@@ -1,4 +1,4 @@
-// PNG by libpng's simplified interface (libpng 1.6 manual, section V).
+// Decodes PNG files with the simplified interface of libpng (libpng 1.6 manual, section V).
 #ifdef WEFT_PNG
 #include <png.h>
 #include <weft/error.h>
@@ -17,7 +17,7 @@ struct Freed {
 
 }  // namespace
 
-// 16 bits become 8, a palette becomes colors, and transparent pixels are blended with black.
+// Converts 16 bits per channel to 8 and a palette to colors, and blends transparent pixels with black.
 weft::Picture decode_png(std::string_view bytes) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
@@ -33,8 +33,8 @@ weft::Picture decode_png(std::string_view bytes) {
   weft::Picture picture{{image.height, image.width, is_colored ? 3 : 1}, std::string(PNG_IMAGE_SIZE(image), '\0')};
   const png_color black{};
   if (png_image_finish_read(&image, &black, picture.pixels.data(), 0, nullptr) == 0)
-    throw weft::Error(std::string("a damaged PNG picture: ") + image.message);
-  if (image.warning_or_error != 0) throw weft::Error(std::string("a damaged PNG picture: ") + image.message);
+    throw weft::Error(std::string("the PNG picture is damaged: ") + image.message);
+  if (image.warning_or_error != 0) throw weft::Error(std::string("the PNG picture is damaged: ") + image.message);
   return picture;
 }
 #endif

@@ -8,13 +8,14 @@ namespace {
 
 constexpr std::size_t most_windows = 6, most_shown_targets = 4;
 
-// Numbers [k * size, (k + 1) * size) of a list that has `size` of them for each target.
+// Returns the numbers of target k, which are at [k * size, (k + 1) * size). The list has `size` numbers for each
+// target.
 std::vector<double> part_for(const std::vector<double>& all, std::size_t k, std::size_t size) {
   return {all.begin() + static_cast<std::ptrdiff_t>(k * size),
           all.begin() + static_cast<std::ptrdiff_t>((k + 1) * size)};
 }
 
-// The mean over the windows of |actual - guess|, for each step of target k.
+// Returns the mean of |actual - guess| over all windows, for each step of target k.
 template <class Guess>
 Json mean_errors(const std::vector<ForecastWindow>& windows, std::size_t k, std::size_t horizon, const Guess& guess) {
   std::vector<double> mean(horizon);

@@ -11,9 +11,9 @@
 namespace report {
 namespace {
 
-constexpr std::size_t most = 128;  // maximum rows and columns on a page
+constexpr std::size_t most = 128;  // maximum number of rows and of columns on a page
 
-// The mean of the cells that are finite.
+// Returns the mean of the finite cells in a block of the grid, or NaN if there are none.
 double pooled(const Grid& grid, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
   double sum = 0, count = 0;
   for (std::size_t i = row; i < std::min(row + rows, grid.rows); ++i)

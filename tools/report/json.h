@@ -1,4 +1,4 @@
-// The JSON that a report's page reads.
+// The JSON data in the page of a report.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@ namespace report {
 
 using Json = nlohmann::ordered_json;
 
-// The value with six digits, which is more than can be seen; null if it is not finite.
+// Returns the value rounded to six digits, which is more than the page can show, or null if the value is not finite.
 Json number(double value);
 Json numbers(const std::vector<double>& values);
 
@@ -23,12 +23,12 @@ struct Grid {
 };
 Grid grid(std::size_t rows, std::size_t columns, double value = 0);
 
-// RFC 4648.
+// Encodes bytes in base64 (RFC 4648).
 std::string base64(const std::vector<std::uint8_t>& bytes);
 
-// At most 128 rows and columns; each cell is the mean of row_pool × column_pool cells: {"rows", "columns", "row_pool",
-// "column_pool", "scale", "cells"}. "cells" is base64 of 16-bit integers in units of scale / 32767, where -32768 marks
-// an empty cell.
+// Returns {"rows", "columns", "row_pool", "column_pool", "scale", "cells"}, which has at most 128 rows and columns.
+// Each cell is the mean of row_pool × column_pool cells of `grid`. "cells" has 16-bit integers in base64, in units of
+// scale / 32767, where -32768 marks an empty cell.
 Json drawn_grid(const Grid& grid);
 
 }  // namespace report

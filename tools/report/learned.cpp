@@ -11,16 +11,16 @@
 namespace report {
 namespace {
 
-constexpr std::int64_t most_lags = 2048;    // maximum lags, where coefficients don't depend on the length
-constexpr std::size_t most_points = 256;    // maximum points of a curve over lags
-constexpr std::size_t most_channels = 128;  // maximum channels that are shown
+constexpr std::int64_t most_lags = 2048;    // maximum number of lags if the coefficients don't depend on the length
+constexpr std::size_t most_points = 256;    // maximum number of points of a curve over lags
+constexpr std::size_t most_channels = 128;  // maximum number of channels that are shown
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<double> values_of(const weft::Tensor& tensor) {
   return weft::raw::convert(tensor, weft::DType::f64).to_vector<double>();
 }
 
-// W (n, n) of the first n tokens. Cells that a causal mask excludes are empty.
+// Returns W (n, n) for the first n tokens. Cells that a causal mask excludes are empty.
 Grid gating_matrix(const weft::SpatialGatingUnit& unit, std::size_t n, bool causal) {
   const std::vector<double> weight = values_of(unit.weight.value());
   Grid w = grid(n, n, none);
@@ -30,7 +30,7 @@ Grid gating_matrix(const weft::SpatialGatingUnit& unit, std::size_t n, bool caus
   return w;
 }
 
-// The mean |W[i, j]| for each distance i - j.
+// Returns the mean of |W[i, j]| for each distance i - j.
 std::vector<double> by_distance(const Grid& w, const std::vector<double>& distances) {
   std::vector<double> means;
   for (const double distance : distances) {
@@ -46,9 +46,9 @@ std::vector<double> by_distance(const Grid& w, const std::vector<double>& distan
   return means;
 }
 
-// The part of W's variance that the nearest Toeplitz matrix explains, which has each diagonal's mean in place of its
-// elements:
-// 1 - Σ (W[i,j] - mean over i - j)² / Σ (W[i,j] - mean of all)²; 1 if all elements are equal.
+// Returns the part of W's variance that the nearest Toeplitz matrix explains. In that matrix, each element is the mean
+// of its diagonal in W. The part is 1 - Σ (W[i,j] - mean over i - j)² / Σ (W[i,j] - mean of all)², or 1 if all elements
+// are equal.
 double toeplitz_share(const Grid& w) {
   const std::size_t diagonals = w.rows + w.columns - 1;
   std::vector<double> sums(diagonals, 0), counts(diagonals, 0);
@@ -91,8 +91,8 @@ Json gating(const weft::Gmlp& model, std::int64_t length) {
   return {{"kind", "gating"}, {"causal", causal}, {"length", n}, {"distances", numbers(distances)}, {"layers", layers}};
 }
 
-// The channels of t (m, channels) as rows, those with the smallest mean lag first. Of many channels it takes some,
-// evenly spaced.
+// Returns the channels of t (m, channels) as rows, sorted by increasing mean lag. If there are more than most_channels,
+// it returns evenly spaced ones.
 Grid sorted_channels(const std::vector<double>& t, const std::vector<double>& lags) {
   const std::size_t m = lags.size(), channels = t.size() / m;
   std::vector<double> mean_lag(channels);
@@ -113,7 +113,7 @@ Grid sorted_channels(const std::vector<double>& t, const std::vector<double>& la
   return sorted;
 }
 
-// √ of the mean square over channels and over the `per_point` lags of each point.
+// Returns the root mean square over the channels and the `per_point` lags of each point.
 std::vector<double> rms_by_lag(const std::vector<double>& t, std::size_t lags, std::size_t per_point) {
   const std::size_t channels = t.size() / lags;
   std::vector<double> rms;
@@ -126,7 +126,7 @@ std::vector<double> rms_by_lag(const std::vector<double>& t, std::size_t lags, s
   return rms;
 }
 
-// Lowest, median and highest of the decays that a layer has learned, or null if it learns none.
+// Returns the minimum, the median and the maximum of the decays that a layer has learned, or null if it learns none.
 Json learned_decays(const weft::Tno& tno) {
   const weft::NamedParameters parameters = weft::parameters_of(tno);
   if (!tno.options().use_multi_decay || parameters.front().first != "gamma") return nullptr;

@@ -14,7 +14,7 @@ namespace {
 
 using weft::Error;
 
-constexpr std::size_t most_points = 300;  // maximum points of a curve
+constexpr std::size_t most_points = 300;  // maximum number of points of a curve
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 const char* const training_fields[] = {"loss", "learning_rate", "gradient_norm", "tokens_per_second", "seconds"};
@@ -25,7 +25,7 @@ bool has_any(const nlohmann::json& line, const char* const (&fields)[n]) {
   return std::any_of(fields, fields + n, [&](const char* field) { return line.contains(field); });
 }
 
-// Columns of numbers; NaN where a row has none.
+// Columns of numbers. A cell is NaN if its row has no number there.
 class Table {
  public:
   void add(const nlohmann::json& row, double seconds) {
@@ -42,13 +42,14 @@ class Table {
     for (const auto& [name, values] : columns_) fields[name] = number(values[i]);
     return fields;
   }
-  // Null if there is no such column.
+  // Returns null if there is no such column.
   const std::vector<double>* find(const std::string& name) const {
     for (const auto& [known, values] : columns_)
       if (known == name) return &values;
     return nullptr;
   }
-  // Points of equally many rows: step and time of the last row, means of all other columns.
+  // Returns a curve for each column. Each point stands for the same number of rows. It has the step and the time of the
+  // last of these rows, and the means of all other columns.
   Json drawn() const {
     Json curves = Json::object();
     for (const auto& [name, values] : columns_) {
@@ -72,7 +73,7 @@ class Table {
     return columns_.emplace_back(name, std::vector<double>(rows, none)).second;
   }
   std::size_t per_point() const { return std::max<std::size_t>(1, (rows_ + most_points - 1) / most_points); }
-  // Joins the finite values of the rows of each point.
+  // For each point, joins the finite values of its rows.
   template <class Join>
   std::vector<double> points(const std::vector<double>& values, const Join& join, bool mean) const {
     std::vector<double> joined;
@@ -112,7 +113,7 @@ std::string excerpt(std::string_view line) {
 void check_line(const nlohmann::json& line, std::string_view text, double before, const Place& place) {
   if (!line.is_object()) place.fail("expected a JSON object, got " + excerpt(text));
   if (!line.contains("step") || !line["step"].is_number_integer())
-    place.fail("expected a whole number \"step\", got " + excerpt(text));
+    place.fail("expected \"step\" to be a whole number, got " + excerpt(text));
   if (line["step"].get<double>() < before && !line.contains("test_loss"))
     place.fail("step " + line["step"].dump() + " comes after a later step");
   const auto check = [&](const char* field) {
@@ -124,8 +125,8 @@ void check_line(const nlohmann::json& line, std::string_view text, double before
   for (const char* field : evaluation_fields) check(field);
 }
 
-// The best evaluation, chosen like a run chooses it: the lowest loss, or the highest metric and then the lowest loss;
-// the first of equals.
+// Returns the best evaluation by the rule of a run. This is the one with the lowest loss, or the one with the highest
+// metric and, among equal ones, the lowest loss. If several are equally good, it is the first.
 Json best_of(const Table& evaluations, const std::string& best_by) {
   const auto* losses = evaluations.find("validation_loss");
   const auto* metrics = evaluations.find(best_by);
@@ -159,7 +160,7 @@ Json parse_metrics(const std::string& text, const std::string& path, const std::
     begin = end + 1;
     ++number_of_line;
     const nlohmann::json line = parsed(written);
-    if (end == text.size() && !line.is_object()) break;  // cut off
+    if (end == text.size() && !line.is_object()) break;  // the last line was not written completely
     check_line(line, written, step, {path, number_of_line});
     if (line.contains("test_loss")) {
       tests.add(line, seconds);

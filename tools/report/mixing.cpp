@@ -1,4 +1,4 @@
-// Measures on sequences what the layers of FNet mix.
+// Measures on sequences how the layers of FNet mix tokens.
 #include <weft/fnet.h>
 #include <weft/ops.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using weft::Tensor;
 
-constexpr std::int64_t most_replaced = 64;  // inputs of a layer to replace, with one pass for each
+constexpr std::int64_t most_replaced = 64;  // maximum number of replaced inputs; each takes a forward pass of the layer
 
 std::vector<double> values_of(const Tensor& tensor) {
   return weft::raw::convert(tensor, weft::DType::f64).to_vector<double>();
@@ -29,10 +29,10 @@ double share(const Tensor& part, const Tensor& other) {
   return p + o > 0 ? p / (p + o) : 0;
 }
 
-// The terms of the two sums in a layer with input x, by FnetLayer's formulas.
+// The terms of the two sums in a layer with input x, according to FnetLayer's formulas.
 struct Sums {
   Tensor mixed;    // mix(x), or mix(mixing_norm(x))
-  Tensor middle;   // what the network's output is added to
+  Tensor middle;   // the tensor to which the network's output is added
   Tensor network;  // ffn(middle), or ffn(output_norm(middle))
 };
 Sums sums_of(const weft::FnetLayer& layer, const Tensor& x) {
@@ -45,8 +45,8 @@ Sums sums_of(const weft::FnetLayer& layer, const Tensor& x) {
   return {mixed, middle, network(layer.output_norm(middle))};
 }
 
-// The part of the squares at each frequency k = 0 … n/2. The mixing puts frequency k at place k, and the same squares
-// at n - k.
+// Returns the share of the squares at each frequency k = 0 … n/2. Frequency k is at positions k and n - k of the
+// mixing's output, with the same squares.
 std::vector<double> by_frequency(const Tensor& mixed) {
   const auto n = static_cast<std::size_t>(mixed.size(1)), d = static_cast<std::size_t>(mixed.size(2));
   const std::vector<double> m = values_of(mixed);
@@ -61,7 +61,7 @@ std::vector<double> by_frequency(const Tensor& mixed) {
   return parts;
 }
 
-// x (b, n, d) with the mean over all places at place j.
+// Returns x (b, n, d), where position j is replaced with the mean over all positions.
 Tensor replaced(const std::vector<double>& x, const weft::Shape& shape, std::size_t j, weft::DType dtype) {
   const auto n = static_cast<std::size_t>(shape[1]), d = static_cast<std::size_t>(shape[2]);
   std::vector<double> changed = x;
@@ -74,8 +74,8 @@ Tensor replaced(const std::vector<double>& x, const weft::Shape& shape, std::siz
   return weft::raw::convert(Tensor::from(changed, shape), dtype);
 }
 
-// Row i, column j: √(Σ (y_i' - y_i)² / Σ y_i²), where y' is the output when input j is replaced. For long sequences the
-// columns are some inputs, evenly spaced.
+// Row i and column j have √(Σ (y_i' - y_i)² / Σ y_i²), where y' is the output if input j is replaced. For long
+// sequences, the columns are evenly spaced inputs.
 Grid influence(const weft::FnetLayer& layer, const Tensor& x, const Tensor& y) {
   const auto n = static_cast<std::size_t>(x.size(1)), d = static_cast<std::size_t>(x.size(2));
   const std::size_t columns = std::min(n, static_cast<std::size_t>(most_replaced));

@@ -23,7 +23,7 @@ std::string escaped(const std::string& text) {
   return html;
 }
 
-// Valid UTF-8 without "</script" and "<!--".
+// Returns JSON in valid UTF-8 that contains neither "</script" nor "<!--".
 std::string script_data(const Json& data) {
   std::string text;
   for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace))
@@ -46,7 +46,7 @@ std::string page(const std::string& title, const Json& data) {
                                                             {"{{data}}", script_data(data)}};
   std::string_view rest = page_frame;
   std::string html;
-  for (const auto& [place, content] : parts) {  // in order, so that inserted text is not searched
+  for (const auto& [place, content] : parts) {  // in the order of the frame, so that inserted text is not searched
     const std::size_t at = rest.find(place);
     html.append(rest.substr(0, at)).append(content);
     rest.remove_prefix(at + place.size());

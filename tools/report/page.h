@@ -1,4 +1,4 @@
-// The page of a report: one file with everything in it.
+// The page of a report. It is one file, which contains everything.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace report {
 
-// page.html with style, scripts and `data` inserted. Text from outside can't end an element: the title is escaped, and
-// so is each "<" in the data.
+// Returns page.html with style, scripts and `data` inserted. The title and each "<" in the data are escaped, so that
+// they can't end an element.
 std::string page(const std::string& title, const Json& data);
 
 // Whether the text is such a page.

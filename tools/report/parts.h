@@ -1,4 +1,4 @@
-// The files that a page is made of, as the build has embedded them.
+// The files from which a page is made. The build embeds them in the command.
 #pragma once
 
 namespace report {

@@ -13,14 +13,14 @@ struct Scored {
   bool has;
 };
 
-// Precision and recall if everything with a score of at least the threshold is predicted.
+// Precision and recall if a label is predicted wherever its score is at least the threshold.
 struct CurvePoint {
   double recall, precision, threshold;
 };
 
 struct Curve {
-  std::vector<CurvePoint> points;  // one for each score at which something is found, highest first
-  double average_precision = NAN;  // the mean of the precisions at what is found, as in scikit-learn
+  std::vector<CurvePoint> points;  // one for each score at which the recall grows, in descending order of the scores
+  double average_precision = NAN;  // the mean of the precisions at all rows with the label, as in scikit-learn
   double best_threshold = 0, best_f1 = 0;
 };
 
@@ -87,7 +87,7 @@ Json precision_recall(const std::vector<std::string>& labels, const Predictions&
   }
   const Curve whole = curve_of(pooled_labels);
   Json figure{{"kind", "precision_recall"}, {"rows", rows.rows()}, {"labels", Json::array()}};
-  std::vector<std::pair<std::int64_t, std::size_t>> occurring;  // rows that have the label, and its number
+  std::vector<std::pair<std::int64_t, std::size_t>> occurring;  // number of rows with a label, and the label's index
   std::vector<Curve> curves;
   double sum = 0;
   for (std::size_t k = 0; k < labels.size(); ++k) {

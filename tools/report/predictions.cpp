@@ -18,7 +18,7 @@ using weft::Batch;
 using weft::Tensor;
 using Visit = std::function<void(const Tensor& output, const Batch& batch)>;
 
-// Passes what the model predicts to a function.
+// Passes the outputs of the model to a function.
 class Visitor : public weft::Meter {
  public:
   explicit Visitor(const Visit& visit) : visit_(visit) {}
@@ -53,7 +53,7 @@ class VisitedData : public weft::Data {
   const Visit& visit_;
 };
 
-// Calls `visit` with the model's output for evenly spaced batches, in order, that have about `most` rows together.
+// Calls `visit` with the model's output for evenly spaced batches, in order. Together these have about `most` rows.
 void predict(const weft::Model& model, const weft::Data& data, std::int64_t most, const Visit& visit) {
   const std::int64_t batches = std::min(data.validation_batches(), (most + data.batch() - 1) / data.batch());
   (void)weft::evaluate(model, VisitedData(data, batches, visit));
@@ -102,7 +102,7 @@ Json residual_figures(const weft::Checkpoint& checkpoint, const Validation& vali
   return Json::array({residuals(targets, numbers_of(checkpoint, validation, most))});
 }
 
-// The data have batches of one row, so that outputs come in the order of the rows.
+// The data must have batches of one row, so that the outputs have the order of the rows.
 Json tag_figures(const weft::Checkpoint& checkpoint, const Validation& validation, std::int64_t most) {
   const std::vector<std::string>& tags = checkpoint.info.labels;
   std::vector<TaggedRow> rows;
@@ -125,7 +125,8 @@ Json tag_figures(const weft::Checkpoint& checkpoint, const Validation& validatio
   return Json::array({spans(rows)});
 }
 
-// For each target, the last `shown` numbers of its column in row `row` of the frames, if it is one of these.
+// Returns, for each target, the last `shown` numbers of its column in row `row` of the batch. The list is empty for a
+// target whose column is not among the frames.
 std::vector<std::vector<double>> history_of(const std::vector<double>& frames, const weft::Shape& shape,
                                             std::int64_t row, std::int64_t shown,
                                             const weft::ForecastOptions& options) {

@@ -33,7 +33,7 @@ bool is_inside(const std::string& file, const std::string& folder) {
   return std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
 }
 
-// A report may be replaced; any other file may be valuable.
+// Throws an Error if --out can't be written, or if it is an existing file that is not a report and may be valuable.
 void check_out(const std::string& out, const ReportCommand& o) {
   for (const std::string& folder : o.folders)
     if (is_inside(out, folder) && std::filesystem::path(out).extension() != ".html")
@@ -53,7 +53,7 @@ void check_folders(const std::vector<std::string>& folders) {
   }
 }
 
-// "a, b, c", or "a, b, c and 5 more".
+// Returns "a, b, c", or "a, b, c and 5 more".
 std::string title_of(const std::vector<std::string>& names) {
   const std::size_t named = names.size() > 4 ? 3 : names.size();
   std::string title;
@@ -81,23 +81,23 @@ int write_report(const ReportCommand& o) {
 }  // namespace
 
 Command report_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("report", "Write a page for the browser that shows one run or several");
+  CLI::App* command = weft.add_subcommand("report", "Write a web page that shows one or more runs");
   const auto o = std::make_shared<ReportCommand>();
-  add_texts(*command, "dirs", "FOLDER", o->folders, "Folders of runs, whether finished or not")
+  add_texts(*command, "dirs", "FOLDER", o->folders, "Folders of finished or unfinished runs")
       ->expected(CLI::detail::expected_max_vector_size);
   add_text(*command, "--out", "FILE", o->out,
            "File for the page; an existing report is replaced (default: report.html in the first folder)");
   add_text(*command, "--title", "TEXT", o->title, "Title of the page (default: the runs' names)");
   add_number(*command, "--tokens", o->run.sample.tokens, {1}, "Number of symbols in a language model's sample");
-  add_number(*command, "--seed", o->run.sample.seed, {0}, "Seed of the sample");
+  add_number(*command, "--seed", o->run.sample.seed, {0}, "Random seed of the sample");
   add_number(*command, "--rows", o->run.sample.rows, {1}, "Maximum number of validation rows to predict");
-  command->add_flag("--curves-only", o->run.curves_only, "Load no model, and show no samples and weights");
+  command->add_flag("--curves-only", o->run.curves_only, "Load no model, and show neither samples nor weights");
   command->add_flag("--overwrite", o->overwrite, "Replace the file, even if the file is not a report");
   add_threads(*command);
   command->footer(
       "Examples:\n"
       "  weft report book\n"
       "  weft report book book2 letters --out compared.html --title \"Three runs\"\n"
-      "The page is one file: it needs no network.");
+      "The page is a single file and needs no network.");
   return {command, [o] { return write_report(*o); }};
 }

@@ -7,10 +7,11 @@ namespace report {
 namespace {
 
 constexpr std::size_t most_pairs = 1000, most_bins = 40, most_drawn_targets = 8;
-constexpr std::size_t many_residuals = 200;  // from here on, a histogram leaves out the farthest percent
+// If there are at least this many residuals, a histogram leaves out 0.5 % of them at each end.
+constexpr std::size_t many_residuals = 200;
 
-// 1 - Σ (y - ŷ)² / Σ (y - mean of y)² of an output, as the metric R2: if all y are equal, 1 for exact predictions and 0
-// otherwise.
+// Returns 1 - Σ (y - ŷ)² / Σ (y - mean of y)² of an output, like the metric R2. If all y are equal, returns 1 if the
+// predictions are exact, else 0.
 double r2_of(const Predictions& rows, std::size_t output) {
   double mean = 0, residual = 0, total = 0;
   for (std::size_t row = 0; row < rows.rows(); ++row) mean += rows.actual[row * rows.outputs + output];
@@ -23,7 +24,7 @@ double r2_of(const Predictions& rows, std::size_t output) {
   return total > 0 ? 1 - residual / total : (residual == 0 ? 1 : 0);
 }
 
-// The smallest of 1, 2 and 5 times a power of ten that is at least x > 0.
+// Returns the smallest number that is at least x > 0 and is 1, 2 or 5 times a power of ten.
 double round_up(double x) {
   const double power = std::pow(10, std::floor(std::log10(x)));
   for (const double part : {1, 2, 5})
@@ -31,7 +32,7 @@ double round_up(double x) {
   return 10 * power;
 }
 
-// Bins of a round width, one of which begins at 0.
+// Returns a histogram whose bins have a round width. If 0 is in its range, a bin begins at 0.
 Json histogram(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t cut = values.size() >= many_residuals ? values.size() / 200 : 0;

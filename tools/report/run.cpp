@@ -26,7 +26,7 @@ std::string as_words(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// "model: config: layers" of {"model": {"config": {"layers": …}}}
+// Turns {"model": {"config": {"layers": …}}} into {"model: config: layers": …}.
 void flatten(const json& values, const std::string& prefix, Json& flat) {
   for (const auto& each : values.items()) {
     const std::string name = prefix.empty() ? each.key() : prefix + ": " + each.key();
@@ -35,7 +35,8 @@ void flatten(const json& values, const std::string& prefix, Json& flat) {
   }
 }
 
-// The value at a path of run.json, for example {"model", "arch"}, or {"arch"} if Trainer::run wrote the file.
+// Returns the value at a path of run.json, or null. The path of the architecture is {"model", "arch"}, or {"arch"} if
+// Trainer::run wrote the file.
 json find(const json& run, std::initializer_list<const char*> path) {
   json at = run;
   for (const char* key : path) {
@@ -47,7 +48,7 @@ json find(const json& run, std::initializer_list<const char*> path) {
 
 json first_of(const json& a, const json& b) { return a.is_null() ? b : a; }
 
-// The result of `make`; null, with a note, if it fails.
+// Returns the result of `make`. If it fails, adds a note and returns null.
 template <class Make>
 Json attempt(Json& notes, const std::string& what, const Make& make) {
   try {
@@ -58,12 +59,12 @@ Json attempt(Json& notes, const std::string& what, const Make& make) {
   }
 }
 
-// At most four rows, of a tensor that may be undefined.
+// Returns the first four rows, or fewer, of a tensor. The tensor may be undefined.
 weft::Tensor first_rows(const weft::Tensor& x) {
   return x.defined() ? weft::slice(x, 0, 0, std::min<std::int64_t>(4, x.size(0))) : x;
 }
 
-// Adds samples of the model of a checkpoint, and what it has learned.
+// Adds samples of a checkpoint's model and figures of its weights.
 void add_model(Json& described, const json& run, const std::string& folder, weft::Checkpoint loaded,
                const SampleOptions& options) {
   const weft::NoGrad suspended;
@@ -74,14 +75,15 @@ void add_model(Json& described, const json& run, const std::string& folder, weft
   Json& notes = described["notes"];
   std::unique_ptr<Validation> validation;
   if (model.task() != weft::Task::causal_lm)
-    (void)attempt(notes, "No validation set, and nothing that needs one", [&] {
+    (void)attempt(notes, "The validation set can't be shown, nor anything that needs it", [&] {
       validation = std::make_unique<Validation>(load_validation(run, folder, checkpoint, options.rows));
       return Json();
     });
   if (validation && validation->changed)
     notes.push_back(
-        "The data file has changed since the run began: the run was trained on rows that may differ from those shown");
-  std::vector<std::vector<double>> probabilities;  // of a classifier
+        "The data file has changed since the run began. The run may have been trained on rows that differ from those "
+        "shown");
+  std::vector<std::vector<double>> probabilities;  // only for a classifier
   described["sample"] = attempt(notes, "No sample", [&] {
     if (model.task() == weft::Task::causal_lm) return text_sample(checkpoint, options);
     if (!validation) return Json();
@@ -111,7 +113,7 @@ void check_run(const std::string& folder) {
   const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
   const std::filesystem::path parent = (path.has_filename() ? path : path.parent_path()).parent_path();
   if (std::filesystem::exists(weft::run_path(parent.string())))
-    throw Error(begin + "\"" + folder + "\"; its run is \"" + parent.string() + "\"");
+    throw Error(begin + "\"" + folder + "\", which belongs to the run \"" + parent.string() + "\"");
   if (std::filesystem::exists(folder + "/model.safetensors"))
     throw Error(begin + "\"" + folder + "\", a checkpoint without run.json");
   throw Error(begin + "\"" + folder + "\", which has no run.json");

@@ -1,4 +1,4 @@
-// One run of a report.
+// Describes one run of a report.
 #pragma once
 #include <string>
 
@@ -12,19 +12,20 @@ struct RunOptions {
   bool curves_only = false;  // no model is loaded
 };
 
-// Error, saying what was found instead, unless the folder is a run's.
+// Throws an Error that says what was found instead if the folder is not that of a run.
 void check_run(const std::string& folder);
 
-// The run.json of a run's folder. Error, naming the file, if it is damaged.
+// Reads the run.json in a run's folder. Throws an Error that names the file if it is damaged.
 nlohmann::json read_description(const std::string& folder);
 
-// {"name", "folder", "arch", "task", "steps", "settings": {"section: name": text}, "metrics", "notes": [text]} and, for
-// its best checkpoint (or the last one if there is no best), "checkpoint", "sample", "predictions", "learned", "mixing". These
-// are null where there is nothing to show, and a note says why. Error, naming file and line, if run.json or metrics.jsonl
-// is damaged.
+// Returns {"name", "folder", "arch", "task", "steps", "settings": {"section: name": text}, "metrics", "notes": [text]},
+// and "checkpoint", "sample", "predictions", "learned" and "mixing" of its best checkpoint, or of the last one if there
+// is no best. These are null if there is nothing to show, and a note gives the reason. If run.json or metrics.jsonl is
+// damaged, throws an Error that names the file and the line.
 Json read_run(const std::string& folder, const std::string& name, const RunOptions& options);
 
-// Distinct names of the folders: the last part of the path, or the path as given if several have the same last part.
+// Returns a distinct name for each folder. The name is the last part of the path, or the whole path if several folders
+// have the same last part.
 std::vector<std::string> run_names(const std::vector<std::string>& folders);
 
 }  // namespace report

@@ -11,10 +11,11 @@
 namespace report {
 namespace {
 
-// Longest text of an example, in bytes; maximum number of examples, in all and for each pair of labels.
+// The maximum length of an example's text in bytes, and the maximum number of examples in total and for each pair of
+// labels.
 constexpr std::size_t longest_text = 400, most_examples = 300, most_of_pair = 3;
-constexpr std::int64_t windows = 3;        // windows of masked text to show
-constexpr std::int64_t longest_side = 64;  // pixels
+constexpr std::int64_t windows = 3;        // number of sequences of masked text to show
+constexpr std::int64_t longest_side = 64;  // of a picture, in pixels
 
 struct Example {
   std::int64_t actual, predicted;
@@ -22,7 +23,7 @@ struct Example {
   std::size_t row;
 };
 
-// The first bytes of the text, without cutting a character. A bar separates the texts of a pair.
+// Returns the beginning of the text, which ends at a whole character. A bar separates the texts of a pair.
 std::string beginning(std::string text) {
   if (const std::size_t end = text.find(weft::pair_separator); end != std::string::npos) text.replace(end, 1, " | ");
   if (text.size() <= longest_text) return text;
@@ -31,7 +32,7 @@ std::string beginning(std::string text) {
   return text.substr(0, end) + " …";
 }
 
-// The beginning of a text, or the pixels of a picture.
+// Returns the beginning of a text, the pixels of a picture, or the number of any other row.
 Json content(const weft::LabelledTexts& rows, std::size_t row) {
   const std::string& text = rows.texts[row];
   if (rows.content() == weft::RowContent::texts) return beginning(text);
@@ -39,7 +40,7 @@ Json content(const weft::LabelledTexts& rows, std::size_t row) {
   return drawn_picture(rows, row);
 }
 
-// The examples with the highest probability, but only a few for each pair of labels.
+// Returns the examples with the highest probability, but at most most_of_pair for each pair of labels.
 Json chosen(std::vector<Example> examples, const weft::LabelledTexts& rows) {
   std::stable_sort(examples.begin(), examples.end(),
                    [](const Example& a, const Example& b) { return a.probability > b.probability; });
@@ -64,7 +65,8 @@ Json as_json(const weft::LabelScores& scores) {
           {"predicted", scores.predicted}};
 }
 
-// Appends a symbol. If it wasn't masked, and neither was the text before it, the two are joined.
+// Appends a symbol. `given` is the model's prediction, or null if the symbol was not masked. If neither the symbol nor
+// the text before it was masked, the two are joined.
 void append(Json& window, const std::string& symbol, const std::string* given) {
   if (given != nullptr) window.push_back({{"text", symbol}, {"given", *given}});
   else if (symbol.empty()) return;

@@ -1,4 +1,4 @@
-// Samples of a run's model: a text that it continues, symbols that it fills in, or the rows that it classifies wrongly.
+// Samples of the output of a run's model. They are a generated text, filled-in symbols, or wrongly classified rows.
 #pragma once
 #include <weft/classifier.h>
 #include <weft/data.h>
@@ -11,42 +11,43 @@
 namespace report {
 
 struct SampleOptions {
-  std::int64_t tokens = 300;  // length of a text
-  std::uint64_t seed = 1;     // seed of sampling
-  std::int64_t rows = 10000;  // maximum validation rows to predict
+  std::int64_t tokens = 300;  // length of a generated text
+  std::uint64_t seed = 1;     // of the random numbers for sampling
+  std::int64_t rows = 10000;  // maximum number of validation rows to predict
 };
 
-// The length of the training sequences; if the checkpoint doesn't record it, the model's default.
+// Returns the length of the training sequences, or the model's default if the checkpoint doesn't record it.
 std::int64_t sequence_length(const weft::Checkpoint& checkpoint);
 
 // The validation data that run.json names, for a model that is not a causal language model. A tagger's data have
 // batches of one row.
 struct Validation {
   std::unique_ptr<weft::Data> data;
-  weft::LabelledTexts rows;  // rows of `data`, unless it is a forecast's; in their order if it has batches of one row
-  std::int64_t of = 0;       // number of rows, or windows of a forecast, from which these were taken
+  weft::LabelledTexts rows;  // rows of `data`; empty for a forecast. Batches of one row have the same order.
+  std::int64_t of = 0;       // number of all rows, or of all windows of a forecast, from which these were taken
   std::int64_t season = 0;   // of a forecast, in rows; 0: none
-  bool changed = false;      // whether the file differs from what the run was trained on
+  bool changed = false;      // whether the file has changed since the run began
 };
-// Error, naming the file, if it no longer exists or can't be read. Takes at most `rows` rows, evenly spaced.
+// Takes at most `rows` rows, evenly spaced. Throws an Error that names the data file if it no longer exists or can't be
+// read.
 Validation load_validation(const nlohmann::json& run, const std::string& folder, const weft::Checkpoint& checkpoint,
                            std::int64_t rows);
 
-// For a causal language model: {"kind": "text", "text", "tokens", "temperature", "seed"}.
+// Returns {"kind": "text", "text", "tokens", "temperature", "seed"} for a causal language model.
 Json text_sample(const weft::Checkpoint& checkpoint, const SampleOptions& options);
 
-// For a masked language model: {"kind": "masked", "right", "masked", "windows": [[{"text", "given"?}]]}: the original
-// text, and the model's prediction where it was masked.
+// Returns {"kind": "masked", "right", "masked", "windows": [[{"text", "given"?}]]} for a masked language model. "text"
+// is the original text. If it was masked, "given" is the model's prediction.
 Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validation);
 
-// For a classifier: {"kind": "confusion", "labels", "counts", "scores", "macro", "accuracy", "rows", "of", "examples":
-// [{"actual", "predicted", "probability", "text"}]}. The examples are the errors with the highest probability.
-// `probabilities` are those of each row.
+// Returns {"kind": "confusion", "labels", "counts", "scores", "macro", "accuracy", "rows", "of", "examples":
+// [{"actual", "predicted", "probability", "text"}]} for a classifier. The examples are the errors with the highest
+// probability. `probabilities` has the probabilities of all labels for each row.
 Json confusion_sample(const weft::Classifier& classifier, const Validation& validation,
                       const std::vector<std::vector<double>>& probabilities);
 
-// {"height", "width", "channels", "pixels"} of a row that is a picture, where "pixels" is base64 of bytes. Pictures with
-// a side above 64 pixels are reduced, by means of square blocks.
+// Returns {"height", "width", "channels", "pixels"} for a row that is a picture. "pixels" is base64 of one byte for
+// each pixel and channel. If a side is longer than 64 pixels, each pixel is the mean of a square block of pixels.
 Json drawn_picture(const weft::LabelledTexts& rows, std::size_t row);
 
 }  // namespace report

@@ -13,7 +13,8 @@ using weft::Span;
 constexpr std::int64_t most_words = 80;
 constexpr std::size_t wrong_sentences = 6, right_sentences = 2;
 
-// Tags that don't mark spans count as spans of one word.
+// Returns the spans that the tags mark. If the tags don't mark spans (`typed` is false), each tag is a span of one
+// word.
 std::vector<Span> spans_in(const std::vector<std::string>& tags, bool typed) {
   if (typed) return weft::spans_of(tags);
   std::vector<Span> words;
@@ -60,7 +61,7 @@ Json spans(const std::vector<TaggedRow>& rows) {
     for (const auto* tags : {&row.actual, &row.predicted}) typed = typed && weft::are_spans(*tags);
   std::map<std::string, SpanCounts> by_type;
   SpanCounts all;
-  std::vector<std::size_t> wrong, right;  // rows of words with spans
+  std::vector<std::size_t> wrong, right;  // rows that have words and spans
   std::size_t without_mistake = 0;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const auto actual = spans_in(rows[k].actual, typed), predicted = spans_in(rows[k].predicted, typed);

@@ -19,21 +19,21 @@ namespace {
 
 using weft::Error;
 
-// Reads the options of weft train that a run.json describes.
+// Sets the options of weft train to those that a run.json describes.
 void read_options(TrainOptions& options, const nlohmann::json& run, const std::string& path) {
   CLI::App command;
   options.add_to(command);
   apply_run(command, run.dump(), path);
 }
 
-// Error unless the data exist and can be read repeatedly.
+// Throws an Error if the data no longer exist or can't be read repeatedly.
 void check_there(const std::string& path) {
   if (!std::filesystem::exists(path)) throw Error("the data file \"" + path + "\" no longer exists");
   if (!std::filesystem::is_regular_file(path) && !std::filesystem::is_directory(path))
     throw Error("\"" + path + "\" can't be read again: it is neither a regular file nor a folder");
 }
 
-// At most `most` rows, evenly spaced.
+// Returns at most `most` evenly spaced rows.
 weft::LabelledTexts spread(const weft::LabelledTexts& all, std::int64_t most) {
   const auto count = static_cast<std::int64_t>(all.texts.size());
   if (count <= most) return all;
@@ -56,7 +56,7 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
                      std::int64_t most) {
   check_there(options.data);
   if (options.validation != every_tenth_row && !is_share(options.validation)) check_there(options.validation);
-  options.test.clear();  // is not shown
+  options.test.clear();  // the report doesn't show the test set
   const weft::Task task = checkpoint.model->task();
   if (task == weft::Task::forecast) {
     Validation validation;

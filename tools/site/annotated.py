@@ -1,5 +1,5 @@
-"""Annotated programs as pages: comments beside the code that they explain, and the recorded output beneath each step.
-models/annotated/README.md describes the format."""
+"""Makes pages from annotated programs. A page has comments next to the code that they explain, and the recorded output
+below each step. models/annotated/README.md describes the format."""
 
 import html
 import re
@@ -15,7 +15,7 @@ STEP = re.compile(r'^STEP\("(.*?)"\)')
 
 @dataclass
 class Chunk:
-    """A comment and the lines of code up to the next one."""
+    """A comment and the lines of code up to the next comment."""
 
     line: int
     prose: list[str] = field(default_factory=list)
@@ -23,7 +23,7 @@ class Chunk:
 
 
 def chunks(text: str) -> list[Chunk]:
-    """Divides a program."""
+    """Divides a program into chunks."""
     result = [Chunk(1)]
     for number, line in enumerate(text.splitlines(), 1):
         match = PROSE.match(line)
@@ -37,7 +37,7 @@ def chunks(text: str) -> list[Chunk]:
 
 
 def steps(text: str, file: str) -> tuple[str, dict[str, list[str]]]:
-    """The machine that recorded an output, and each step's lines."""
+    """Returns the machine on which an output was recorded, and the lines of each step."""
     machine, result, current = "", {}, None
     for line in text.splitlines():
         name = re.fullmatch(r"\[(.*)\]", line)
@@ -53,7 +53,7 @@ def steps(text: str, file: str) -> tuple[str, dict[str, list[str]]]:
 
 
 def output_html(lines: list[str], file: str) -> str:
-    """A step's output: text, and a drawing for each table that begins with plot:."""
+    """Returns a step's output as HTML. Each table that begins with "plot:" becomes a drawing."""
     parts, text = [], []
 
     def flush():
@@ -77,7 +77,7 @@ def output_html(lines: list[str], file: str) -> str:
 
 
 def prose_html(chunk: Chunk, source: str, linker, root: Path) -> str:
-    """The comment as HTML, with its drawings inlined."""
+    """Returns the comment as HTML, with its drawings inlined."""
     parse = parser(f"{source}:{chunk.line}", formulas=True)
     tokens = parse.parse("\n".join(chunk.prose))
     drawings = {}
@@ -97,14 +97,14 @@ def prose_html(chunk: Chunk, source: str, linker, root: Path) -> str:
 
 
 def drawing(path: Path) -> str:
-    """An SVG file as an element of a page."""
+    """Returns the content of an SVG file as an element of a page."""
     if not path.is_file():
         raise PageError(f"{path}: expected a drawing")
     return re.sub(r"<\?xml.*?\?>|<!--.*?-->", "", path.read_text(), flags=re.S).strip()
 
 
 def page(root: Path, name: str, urls: dict) -> tuple[str, str, list]:
-    """Title, HTML and needed files of models/annotated/NAME.cpp."""
+    """Returns the title, the HTML and the needed files of models/annotated/NAME.cpp."""
     source, recorded = f"models/annotated/{name}.cpp", f"models/annotated/recorded/{name}.txt"
     for file in (source, recorded):
         if not (root / file).is_file():
@@ -123,7 +123,7 @@ def page(root: Path, name: str, urls: dict) -> tuple[str, str, list]:
             step = STEP.match(line)
             if step:
                 if step.group(1) not in outputs:
-                    raise PageError(f'{recorded}: no output of the step "{step.group(1)}"; record it again')
+                    raise PageError(f'{recorded}: no output of the step "{step.group(1)}": record the output again')
                 output += output_html(outputs.pop(step.group(1)), recorded)
         block = f'<pre class="code"><code>{shown}</code></pre>' if shown else ""
         rows.append(f'<section class="row"><div class="prose">{prose}</div><div class="work">{block}{output}</div>'

@@ -1,4 +1,5 @@
-"""Builds the site: one folder of static pages that opens from disk. tools/site/README.md describes how."""
+"""Builds the site, which is one folder of static pages that a browser opens from disk. tools/site/README.md describes
+how."""
 
 import argparse
 import shutil
@@ -22,7 +23,7 @@ class Entry:
 
     kind: str  # source, annotated or generated
     name: str  # a path or a name
-    title: str  # may be empty: the page's first heading
+    title: str  # if it is empty, the page's first heading is the title
     url: str = ""
 
     def __post_init__(self):
@@ -34,7 +35,7 @@ class Entry:
 
 
 def chapters() -> list[tuple[str, list[Entry]]]:
-    """The chapters of contents.toml with their pages."""
+    """Returns the chapters of contents.toml with their pages."""
     contents = tomllib.loads((ROOT / "tools/site/contents.toml").read_text())
     result = []
     for chapter in contents["chapter"]:
@@ -47,7 +48,7 @@ def chapters() -> list[tuple[str, list[Entry]]]:
 
 
 def body_of(entry: Entry, urls: dict, weft: Path, cpp: Path | None) -> tuple[str, str, list]:
-    """The page's title, its HTML, and the files of the repository that it needs."""
+    """Returns the page's title, its HTML, and the files of the repository that it needs."""
     if entry.kind == "annotated":
         return annotated.page(ROOT, entry.name, urls)
     text, path = reference.page(ROOT, entry.name, weft, cpp) if entry.kind == "generated" else (
@@ -81,7 +82,7 @@ def build(out: Path, weft: Path, cpp: Path | None) -> int:
 
 
 def copy_or_list(file: str, out: Path, navigation: list) -> None:
-    """Copies an image; shows any other file on a page of its own."""
+    """Copies an image. For any other file, writes a page that shows the file."""
     if file.endswith((".png", ".svg")):
         (out / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, out / file)
@@ -91,13 +92,13 @@ def copy_or_list(file: str, out: Path, navigation: list) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a text, in a folder that may be new."""
+    """Writes a text file, and makes its folder if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
 def main() -> int:
-    """Reads the command line, and builds the site."""
+    """Reads the command line and builds the site. Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, epilog="example: cmake --build build --target site")
     parser.add_argument("--weft", type=Path, required=True, help="the weft command, whose help pages are shown")
     parser.add_argument("--cpp", type=Path, help="Doxygen's folder of HTML pages")

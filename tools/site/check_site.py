@@ -1,5 +1,5 @@
-"""Checks a built site: links, anchors and images lead somewhere, the HTML is balanced, every formula became MathML, no
-line of an annotated program is lost, and no page loads anything from a network."""
+"""Checks a built site. The targets of links, anchors and images must exist, the HTML must be balanced, every formula
+must be MathML, no line of an annotated program may be lost, and no page may load anything from a network."""
 
 import argparse
 import os
@@ -16,7 +16,7 @@ VOID = {"meta", "link", "img", "br", "hr", "input", "wbr", "polyline", "circle",
 
 
 class Page(HTMLParser):
-    """What the checks need of a page."""
+    """The parts of a page that the checks need."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -67,12 +67,12 @@ class Page(HTMLParser):
 
 
 def check_links(site: Path, file: Path, page: Page, pages: dict[Path, Page]) -> list[str]:
-    """Links and loaded files that lead nowhere."""
+    """Returns an error for each link or loaded file whose target doesn't exist."""
     errors = []
     for target in page.links + page.loaded:
         if re.match(r"(https?|mailto):", target):
             if target in page.loaded:
-                errors.append(f"loads {target} from a network")
+                errors.append(f"the page loads {target} from a network")
             continue
         path, _, anchor = target.partition("#")
         to = Path(os.path.normpath(file.parent / unquote(path))) if path else file
@@ -84,7 +84,7 @@ def check_links(site: Path, file: Path, page: Page, pages: dict[Path, Page]) -> 
 
 
 def lost_lines(source: str, shown: str) -> list[str]:
-    """Lines of code of an annotated program that its page lacks, or has elsewhere."""
+    """Returns an error if the page's code differs from that of the annotated program."""
     code = [line.rstrip() for line in source.splitlines() if line.strip() and not PROSE.match(line)]
     page = [line.rstrip() for line in shown.splitlines() if line.strip()]
     if code == page:
@@ -95,14 +95,14 @@ def lost_lines(source: str, shown: str) -> list[str]:
 
 
 def formulas_of(source: str) -> int:
-    """The number of formulas in the comments of a program, outside of code."""
+    """Returns the number of formulas in the comments of a program, outside of code."""
     prose = "\n".join((match.group(1) or "") if match else "" for match in map(PROSE.match, source.splitlines()))
     prose = re.sub(r"`[^`]*`", "", prose)
     return len(re.findall(r"\$\$.+?\$\$|\$[^$]+\$", prose, flags=re.S))
 
 
 def check(site: Path, root: Path) -> list[str]:
-    """All mistakes of a site."""
+    """Returns all mistakes in a site."""
     pages = {file: Page(file.read_text()) for file in sorted(site.rglob("*.html")) if site / "cpp" not in file.parents}
     errors = []
     for file, page in pages.items():
@@ -112,12 +112,12 @@ def check(site: Path, root: Path) -> list[str]:
             source = program.read_text()
             found += lost_lines(source, page.code)
             if page.formulas != formulas_of(source):
-                found.append(f"{page.formulas} formulas are drawn, the program has {formulas_of(source)}")
+                found.append(f"the page has {page.formulas} formulas, but the program has {formulas_of(source)}")
             if "$" in page.text_outside_code or "merror" in file.read_text():
-                found.append("a formula was not understood: there is a $ in its text")
+                found.append("a formula could not be converted: its text contains $ or an error element")
         errors += [f"{file.relative_to(site)}: {error}" for error in found]
     if not pages:
-        errors.append(f"{site}: there is no page")
+        errors.append(f"{site}: there are no pages")
     return errors
 
 

@@ -1,4 +1,4 @@
-"""Markdown pages of the repository as HTML, with links to other pages of the site."""
+"""Converts Markdown pages of the repository to HTML, with links to other pages of the site."""
 
 import html
 import os
@@ -25,25 +25,25 @@ class PageError(Exception):
 
 
 def slug(title: str) -> str:
-    """GitHub's anchor of a heading."""
+    """Returns the anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def code(text: str, language: str) -> str:
-    """Colored code."""
+    """Returns code as HTML with syntax highlighting."""
     return highlight(text, get_lexer_by_name(LANGUAGES.get(language, "text"), stripnl=False), FORMATTER)
 
 
 def fence(text: str, language: str) -> str:
-    """A block of code. Commands and their output are wrapped, because they have long lines."""
+    """Returns a block of code as HTML. Commands and their output are wrapped, because they have long lines."""
     wrap = "" if language in ("cpp", "c", "python", "cmake") or "  ." in text else ' class="wrapped"'
     return f"<pre{wrap}><code>{code(text, language)}</code></pre>\n"
 
 
 def formula(latex: str, display: bool, where: str) -> str:
-    """A formula as MathML."""
+    """Returns a formula as MathML."""
     plain = re.sub(r"\\[{}]", "", latex)
-    if plain.count("{") != plain.count("}"):  # the converter takes them
+    if plain.count("{") != plain.count("}"):  # the converter would accept it
         raise PageError(f"{where}: unbalanced braces in the formula ${latex}$")
     try:
         result = latex2mathml.converter.convert(latex, display="block" if display else "inline")
@@ -52,12 +52,12 @@ def formula(latex: str, display: bool, where: str) -> str:
     unknown = re.search(r"\\[A-Za-z]+", result)
     if unknown:
         raise PageError(f"{where}: unknown command {unknown.group()} in the formula ${latex}$")
-    space = '<mspace width="0.17em"/>'  # browsers set none around names of functions
+    space = '<mspace width="0.17em"/>'  # browsers add no space around the names of functions
     return re.sub(r"<mi>(log|ln|sin|cos|tanh|exp|max|min)</mi>", rf"{space}\g<0>{space}", result)
 
 
 def parser(where: str = "", formulas: bool = False) -> MarkdownIt:
-    """The Markdown parser of all pages. `where`, a file and line, is named in errors."""
+    """Returns the Markdown parser for all pages. Error messages name `where`, which is a file and a line."""
     md = MarkdownIt("commonmark", {"html": False}).enable("table").use(
         anchors_plugin, max_level=4, slug_func=slug, permalink=True, permalinkSymbol="#", permalinkSpace=False)
     if formulas:
@@ -71,12 +71,12 @@ def parser(where: str = "", formulas: bool = False) -> MarkdownIt:
 
 
 def listing_url(file: str) -> str:
-    """The page that shows a file of the repository."""
+    """Returns the URL of the page that shows a file of the repository."""
     return f"source/{file}.html"
 
 
 def listing(root: Path, file: str) -> str:
-    """A file with numbered lines."""
+    """Returns the HTML of a file with numbered lines."""
     text = (root / file).read_text(errors="replace")
     try:
         lexer = get_lexer_for_filename(file, stripnl=False)
@@ -88,7 +88,7 @@ def listing(root: Path, file: str) -> str:
 
 
 class Linker:
-    """Turns links of a Markdown file into links of the site, and notes the files that they need."""
+    """Converts the links of a Markdown file to links of the site, and records the files that they need."""
 
     def __init__(self, root: Path, source: str, url: str, urls: dict):
         self.root, self.source, self.url, self.urls = root, source, url, urls
@@ -123,7 +123,7 @@ def link(tokens: list, linker) -> None:
 
 
 def page(root: Path, source: str, url: str, text: str, urls: dict) -> tuple[str, str, list]:
-    """Title, HTML and needed files of a Markdown text; `source` is its file, for relative links."""
+    """Returns the title, the HTML and the needed files of a Markdown text. Its links are relative to `source`."""
     parse = parser(source)
     tokens = parse.parse(text)
     linker = Linker(root, source, url, urls)

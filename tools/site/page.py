@@ -1,4 +1,4 @@
-"""The frame of every page: head, navigation, previous and next page."""
+"""Makes the frame of every page, which has the head, the navigation, and links to the previous and the next page."""
 
 import html
 import os
@@ -6,20 +6,20 @@ from typing import NamedTuple
 
 
 class Link(NamedTuple):
-    """A page of the site."""
+    """A link to a page of the site."""
 
     title: str
-    url: str  # from the site's root
+    url: str  # relative to the site's root
 
 
 def relative(url: str, page: str) -> str:
-    """A URL from the site's root, as seen from a page."""
+    """Converts a URL that is relative to the site's root to one that is relative to a page."""
     path, hash_, anchor = url.partition("#")
     return os.path.relpath(path, os.path.dirname(page) or ".") + hash_ + anchor
 
 
 def navigation_html(navigation: list, page: str) -> str:
-    """The list of chapters; that of the current page is open."""
+    """Returns the list of chapters as HTML. The chapter of the current page is open."""
     parts = []
     for title, links in navigation:
         current = any(link.url == page for link in links)
@@ -32,7 +32,7 @@ def navigation_html(navigation: list, page: str) -> str:
 
 
 def render(title: str, body: str, url: str, navigation: list, near: tuple, wide: bool = False) -> str:
-    """The whole page. near: the previous and the next Link, or None."""
+    """Returns the whole page. `near` has the previous and the next Link. Each may be None."""
     turns = "".join(
         f'<a class="{kind}" href="{relative(link.url, url)}">{arrow.format(html.escape(link.title))}</a>'
         for kind, link, arrow in (("previous", near[0], "← {}"), ("next", near[1], "{} →")) if link)

@@ -1,4 +1,5 @@
-"""Draws every page of a site by Chromium, narrow and wide, light and dark, and fails if one is wider than its window."""
+"""Draws every page of a site with Chromium, in a narrow and a wide window and in light and dark colors. Fails if a page
+is wider than its window."""
 
 import argparse
 import re
@@ -11,13 +12,13 @@ MEASURE = "<script>document.title = document.documentElement.scrollWidth + ' ' +
 
 
 def chromium(*arguments: str) -> str:
-    """Runs Chromium without a window. Returns what it prints."""
+    """Runs Chromium without a window. Returns its output."""
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
 def draw(page: Path, name: str, out: Path) -> list[str]:
-    """Draws one page in all ways. Returns its mistakes."""
+    """Draws a page in all sizes and color schemes. Returns its mistakes."""
     errors = []
     measured = page.with_name(page.name + ".measured.html")
     measured.write_text(page.read_text().replace("</body>", MEASURE + "</body>"))

@@ -1,4 +1,4 @@
-"""Line plots as SVG, from the tables that annotated programs print:
+"""Draws line plots as SVG from the tables that annotated programs print. A table has this form:
 
     plot: TITLE | X LABEL [log] | Y LABEL [log]
     x, NAME, NAME, ...
@@ -14,7 +14,7 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 320, 64, 16, 34, 46
 
 
 class Axis:
-    """Maps values to positions, linear or logarithmic."""
+    """Maps values to positions. The axis is linear or logarithmic."""
 
     def __init__(self, label: str, values: list[float], begin: float, end: float):
         self.log = label.endswith(" log")
@@ -28,12 +28,12 @@ class Axis:
         self.begin, self.end = begin, end
 
     def at(self, value: float) -> float:
-        """The position of a value."""
+        """Returns the position of a value."""
         x = math.log10(value) if self.log else value
         return self.begin + (x - self.low) / (self.high - self.low) * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
-        """Four to eight round values."""
+        """Returns about four to eight round values."""
         if self.log:
             first, last = math.floor(self.low), math.ceil(self.high)
             step, factors = (1, (1, 2, 5)) if self.high - self.low < 2.5 else (max(1, (last - first + 6) // 7), (1,))
@@ -47,7 +47,7 @@ class Axis:
 
 
 def number(value: float) -> str:
-    """A short decimal, or a power of ten."""
+    """Formats a number as a short decimal or with a power of ten."""
     if value != 0 and (abs(value) >= 1e5 or abs(value) < 1e-3):
         exponent = math.floor(math.log10(abs(value)) + 1e-9)
         mantissa = value / 10.0 ** exponent
@@ -57,7 +57,7 @@ def number(value: float) -> str:
 
 
 def figure(lines: list[str], file: str) -> str:
-    """The drawing of a table, and the table itself, folded."""
+    """Returns the drawing of a table, and the table itself, which is folded."""
     try:
         title, x_label, y_label = (part.strip() for part in lines[0].removeprefix("plot: ").split("|"))
         names = [name.strip() for name in lines[1].split(",")]
@@ -75,9 +75,9 @@ def figure(lines: list[str], file: str) -> str:
 
 
 def drawing(title: str, x_label: str, y_label: str, names: list[str], rows: list[list[float]]) -> str:
-    """The SVG element. NaN leaves a point out."""
+    """Returns the SVG element. Points whose value is NaN are left out."""
     x = Axis(x_label, [row[0] for row in rows], LEFT, WIDTH - RIGHT)
-    columns = 2 if len(names) > 2 else 1  # of the key
+    columns = 2 if len(names) > 2 else 1  # columns of the legend
     top = TOP + 18 * math.ceil(len(names) / columns)
     y = Axis(y_label, [v for row in rows for v in row[1:] if v == v], HEIGHT - BOTTOM, top)
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(title)}">',

@@ -1,5 +1,5 @@
-"""Pages that are made from the programs themselves: the command from its help, C from its header, Python from its
-docstrings, and the way to Doxygen's pages of C++."""
+"""Makes pages from the programs themselves. The page of the command is made from its help, that of C from the header,
+and that of Python from docstrings. The page of C++ leads to Doxygen's pages."""
 
 import ast
 import re
@@ -10,24 +10,24 @@ from md import PageError
 
 
 def page(root: Path, name: str, weft: Path, cpp: Path | None) -> tuple[str, str]:
-    """The Markdown text of a page, and the path that its links are relative to."""
+    """Returns the Markdown text of a page, and the path that its links are relative to."""
     makers = {"command": lambda: command(weft), "c": lambda: c(root), "python": lambda: python(root),
               "cpp": lambda: cpp_page(cpp)}
     return makers[name](), f"{name}.md"
 
 
 def help_of(weft: Path, *words: str) -> str:
-    """What the command prints with --help."""
+    """Returns the output of the command with --help."""
     return subprocess.run([weft, *words, "--help"], check=True, capture_output=True, text=True).stdout
 
 
 def cell(text: str) -> str:
-    """A text inside a table of Markdown."""
+    """Escapes a text for a Markdown table."""
     return text.replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").replace("_", "\\_")
 
 
 def entries(block: str) -> list[tuple[str, str]]:
-    """The entries of a group of help: names and description, which may continue on further lines."""
+    """Returns the entries of a group of a help page. Each has names and a description, which may have several lines."""
     result: list[tuple[str, str]] = []
     for line in block.splitlines():
         if re.match(r"  \S", line):
@@ -41,7 +41,7 @@ def entries(block: str) -> list[tuple[str, str]]:
 
 
 def section(title: str, page_text: str, level: str) -> str:
-    """A help page as Markdown."""
+    """Returns a help page as Markdown."""
     blocks = page_text.rstrip("\n").split("\n\n")
     summary, _, usage = blocks[0].partition("\n")
     parts = [f"{level} {title}", summary + "."]
@@ -61,7 +61,7 @@ def section(title: str, page_text: str, level: str) -> str:
 
 
 def command(weft: Path) -> str:
-    """Every subcommand."""
+    """Returns the page of the command, with the help of every subcommand."""
     overview = help_of(weft)
     names = re.findall(r"^  ([a-z][a-z-]*)  ", overview[overview.index("ubcommands:"):], flags=re.M)
     if "train" not in names:
@@ -78,7 +78,7 @@ def command(weft: Path) -> str:
 
 
 def c(root: Path) -> str:
-    """The declarations of weft_c.h, with their comments."""
+    """Returns the page of C, with the declarations of weft_c.h and their comments."""
     text = (root / "models/include/weft/weft_c.h").read_text()
     parts = ["# C: weft/weft_c.h"]
     for block in re.split(r"\n\s*\n", text):
@@ -93,13 +93,13 @@ def c(root: Path) -> str:
 
 
 def signature(node: ast.FunctionDef) -> str:
-    """def name(arguments) -> result"""
+    """Returns "def name(arguments) -> result"."""
     result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     return f"def {node.name}({ast.unparse(node.args)}){result}"
 
 
 def documented(body: list, level: str, owner: str) -> list[str]:
-    """Public classes and functions, with their docstrings."""
+    """Returns the public classes and functions with their docstrings."""
     parts = []
     for node in body:
         is_public = isinstance(node, (ast.ClassDef, ast.FunctionDef)) and (
@@ -115,7 +115,7 @@ def documented(body: list, level: str, owner: str) -> list[str]:
 
 
 def python(root: Path) -> str:
-    """The public names of the Python package."""
+    """Returns the page of Python, with the public names of the package."""
     parts = ["# Python: weft and weft.torch"]
     for module, file in (("weft", "__init__.py"), ("weft.torch", "torch.py")):
         tree = ast.parse((root / "tools/python/src/weft" / file).read_text())
@@ -124,8 +124,8 @@ def python(root: Path) -> str:
 
 
 def cpp_page(cpp: Path | None) -> str:
-    """The way to Doxygen's pages."""
-    where = ("[All public names](cpp/index.html), by Doxygen, with their shapes, errors and sources."
+    """Returns the page of C++, which leads to Doxygen's pages."""
+    where = ("Doxygen's pages describe [all public names](cpp/index.html), with their shapes, errors and sources."
              if cpp is not None else "Doxygen was not installed when this site was built, so its pages are missing.")
     return f"""# C++
 

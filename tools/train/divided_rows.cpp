@@ -18,7 +18,7 @@ using weft::LabelledTexts;
 
 std::string rows_of(const LabelledTexts& texts) { return grouped(std::ssize(texts.texts)); }
 
-// "412 of 4,120 rows, stratified by label, with seed 0"
+// Describes a part of the rows: "412 of 4,120 rows, stratified by label, with seed 0".
 std::string drawn(const LabelledTexts& part, const LabelledTexts& rest, const TrainOptions& o) {
   return rows_of(part) + " of " + grouped(std::ssize(part.texts) + std::ssize(rest.texts)) +
          " rows, stratified by label, with seed " + std::to_string(o.split_seed);
@@ -60,14 +60,14 @@ void divide_test(const TrainOptions& o, weft::Task task, DividedRows& rows) {
 void note_absent(const char* part, const LabelledTexts& texts, std::vector<std::string>& notes) {
   const std::vector<std::string> absent = weft::absent_labels(texts);
   if (absent.empty() || texts.texts.empty()) return;
-  notes.push_back(std::string(part) + " has no rows of " + grouped(std::ssize(absent)) + " of " +
+  notes.push_back(std::string(part) + " has no rows with " + grouped(std::ssize(absent)) + " of " +
                   grouped(std::ssize(texts.names)) + " labels: " + some_labels(absent));
 }
 
 }  // namespace
 
-// Notes how many texts of the part also occur in training: the model may remember them, so they say nothing about new
-// texts.
+// Adds a note that says how many texts of the part also occur in the training set. The model may have memorized these
+// texts, so they say nothing about new texts.
 void note_known(const char* part, const LabelledTexts& texts, const LabelledTexts& training,
                 std::vector<std::string>& notes) {
   const std::unordered_set<std::string_view> known(training.texts.begin(), training.texts.end());

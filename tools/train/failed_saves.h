@@ -1,4 +1,4 @@
-// Messages of weft train about saves that fail.
+// Reports saves that fail during weft train.
 #pragma once
 #include <weft/error.h>
 
@@ -12,13 +12,13 @@ class FailedSaves {
  public:
   explicit FailedSaves(bool keep_going) : keep_going_(keep_going) {}
 
-  // Records a failed save. Returns whether the run goes on.
+  // Records a failed save. Returns whether the run continues.
   bool add(const weft::Error& error, ProgressDisplay& display) {
     latest_ = true;
     if (any_ || !keep_going_) return keep_going_;
     any_ = true;
     display.clear();
-    std::cerr << "weft: " << error.what() << "; the run goes on, earlier saves are intact" << std::endl;
+    std::cerr << "weft: " << error.what() << "; the run continues, and earlier saves are intact" << std::endl;
     return true;
   }
   // Call this after a step, before anything is saved.
@@ -28,7 +28,7 @@ class FailedSaves {
     if (!any_ || latest_) return;
     any_ = false;
     display.clear();
-    std::cerr << "weft: step " << step << " is saved, after saves that failed" << std::endl;
+    std::cerr << "weft: step " << step << " is saved, after earlier saves failed" << std::endl;
   }
   bool ended_run() const noexcept { return latest_ && !keep_going_; }
 

@@ -1,6 +1,6 @@
-// weft train --find-lr: prints losses at growing learning rates, and the rate that they suggest.
+// weft train --find-lr: prints the losses at increasing learning rates, and suggests a rate.
 #pragma once
 #include "train/train_options.h"
 
-// Returns the command's exit code. Nothing is saved.
+// Saves nothing. Returns the command's exit code.
 int find_learning_rate(TrainOptions& o);

@@ -17,7 +17,7 @@ namespace {
 
 using weft::Error;
 
-// A resumed run finds its data where they were, or where the options say that they are now.
+// Throws an Error if the data of a resumed run are neither at the old path nor at a path that an option gives.
 void check_data_there(const CLI::App& command) {
   for (const char* name : {"--text", "--data", "--validation", "--test"})
     for (const std::string& path : command.get_option(name)->results()) {
@@ -28,7 +28,7 @@ void check_data_there(const CLI::App& command) {
     }
 }
 
-// For a run that another number of ranks began: says that the results don't change, and how many ranks are idle.
+// If a different number of ranks began the run, prints that the results don't change, and how many ranks are idle.
 void print_ranks(const TrainOptions& o, std::int64_t before) {
   const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
   if (now == before) return;
@@ -40,7 +40,7 @@ void print_ranks(const TrainOptions& o, std::int64_t before) {
   std::cerr << std::endl;
 }
 
-// Prints the rule by which a run of an earlier weft continues, if it has one.
+// If the run was written by an earlier version of weft, prints the rule of that version that still applies.
 void say_former(const std::string& settings) {
   const std::string former = describe_former(settings);
   if (!former.empty()) std::cerr << "weft: " << former << std::endl;
@@ -55,23 +55,24 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
       throw Error("there is no run in \"" + o.out + "\"");
     folder = std::make_unique<weft::RunFolder>(o.out);
   }
-  if (o.ranks != nullptr) o.ranks->gather("");  // rank 0 has opened the folder
+  if (o.ranks != nullptr) o.ranks->gather("");  // after this, rank 0 has opened the folder
   const std::string path = weft::run_path(o.out);
   if (!std::filesystem::exists(path))
-    throw Error("\"" + o.out + "\" has no run.json, without which the run can't go on: --from " + o.out +
+    throw Error("\"" + o.out + "\" has no run.json, without which the run can't continue: --from " + o.out +
                 " begins a new run with its checkpoint");
   const std::string settings = weft::os::read_file(path);
   apply_run(command, settings, path, {"log"});
-  const std::string log = run_text(settings, "run", "log");  // a folder from elsewhere must not choose a file to write
+  // The log is not applied, because a folder from another person must not choose a file to write.
+  const std::string log = run_text(settings, "run", "log");
   if (is_first(o.ranks) && o.log.empty() && !log.empty())
     std::cerr << "weft: the log \"" << visible(log)
-              << "\" that the run began is not continued: --log FILE continues this file, or begins a new one"
+              << "\", which the run began, is not continued: --log FILE continues it, or begins a new file"
               << std::endl;
   if (!run_text(settings, "data", "folds").empty() && command.count("--test") > 0)
     throw UsageError("--test: the run in \"" + o.out + "\" is one of --folds, so its test set is its fold");
   check_data_there(command);
   o.model.config = path;
-  if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // has the same tokenizer
+  if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // with the same tokenizer
   print_ranks(o, run_setting(settings, "machine", "ranks", 1));
   say_former(settings);
   return run_setting(settings, "training", "steps", 0);

@@ -1,4 +1,4 @@
-// Options of weft train that an existing run brings.
+// Sets options of weft train to the settings of an existing run.
 #pragma once
 #include <weft/run_folder.h>
 
@@ -9,10 +9,10 @@
 
 #include "train/train_options.h"
 
-// Opens the run that --resume names: its settings, except its log, become those of `command`. Returns the number of
-// steps that it was to have.
+// Opens the run that --resume names, and applies its settings, except its log, to `command`. Returns the number of
+// steps that were planned for the run.
 std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder);
 
-// Applies all settings of the run except its log, which would be replaced. With other data, it also leaves out the
-// format and the other files of the run's own data; a recipe has none of these.
+// Applies all settings of the run except its log, which would be replaced. If other data are given, it also leaves out
+// the format of the run's own data and the paths of its validation and test files. A recipe has none of these.
 void repeat_run(CLI::App& command, const std::string& settings, const std::string& path);

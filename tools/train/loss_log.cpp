@@ -12,7 +12,8 @@ namespace {
 
 const std::string header = "step\tloss\tvalidation loss\n";
 
-// Whether a run that goes on after `step` had already written the line. The validation after that step is done again.
+// Whether the line stays in the log of a run that continues after `step`. A validation line of `step` itself doesn't
+// stay, because that validation is repeated.
 bool is_before(const std::string& line, std::int64_t step) {
   std::int64_t written = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), written);
@@ -20,7 +21,7 @@ bool is_before(const std::string& line, std::int64_t step) {
   return written < step || (written == step && end[1] != '-');
 }
 
-// The log's lines up to `step`, and the header.
+// Returns the header and the log's lines up to `step`.
 std::string kept_of(const std::string& text, std::int64_t step) {
   std::size_t end = header.size();
   for (std::size_t next; (next = text.find('\n', end)) != std::string::npos; end = next + 1)

@@ -1,4 +1,4 @@
-// The file of --log, for plots.
+// The file of --log. It is meant for plots.
 #pragma once
 #include <weft/trainer.h>
 
@@ -6,16 +6,16 @@
 #include <fstream>
 #include <string>
 
-// Lines "step TAB loss TAB validation loss", with "-" for a value that isn't there. About 200 lines have a loss, each
-// the mean since the line before.
+// Writes lines "step TAB loss TAB validation loss", with "-" for a missing value. About 200 lines have a loss. It is
+// the mean since the previous such line.
 class LossLog {
  public:
-  // Continues after `step`: later lines, which a longer run wrote, are cut off. Error if the file is not a log, or
-  // can't be written. An empty path means no file.
+  // Opens the log to continue after `step`. Removes later lines, which were written after the last save. Throws an
+  // Error if the file is not a log or can't be written. An empty path means that there is no log.
   LossLog(const std::string& path, std::int64_t step);
   void add(const weft::Progress& progress);
   void add(std::int64_t step, const weft::Evaluation& evaluation);
-  void check() const;  // Error if a line couldn't be written
+  void check() const;  // throws an Error if a line couldn't be written
 
  private:
   void line(std::int64_t step, const std::string& loss, const std::string& validation);

@@ -30,7 +30,7 @@ Range<double> range_of(const weft::OptimizerInfo::Option& option) {
 
 }  // namespace
 
-// Each option is added once, because several optimizers may have one of that name.
+// Several optimizers may have an option with the same name. Such an option is added only once.
 void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
   const std::string group = "Optimizer";
   std::vector<std::string> names, decays, own;
@@ -62,7 +62,7 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o) {
 std::string describe_usual_rates() {
   std::string text;
   for (const weft::OptimizerInfo& optimizer : weft::optimizers())
-    if (optimizer.rate != 1) text += "; times " + as_text(optimizer.rate) + " for " + optimizer.name;
+    if (optimizer.rate != 1) text += "; multiplied by " + as_text(optimizer.rate) + " for " + optimizer.name;
   return text;
 }
 
@@ -78,7 +78,7 @@ std::vector<weft::ParameterGroup> groups_of(const std::string& rates) {
   for (std::string part; std::getline(parts, part, ',');) {
     const std::size_t equals = part.find('=');
     if (equals == 0 || equals == std::string::npos)
-      throw weft::Error("expected NAME=FACTOR, several separated by commas, got \"" + rates + "\"");
+      throw weft::Error("expected NAME=FACTOR, or several of these separated by commas, got \"" + rates + "\"");
     groups.push_back({part.substr(0, equals), number_in(Range<double>{.lowest = 0}, part.substr(equals + 1))});
   }
   return groups;

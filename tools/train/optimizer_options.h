@@ -1,4 +1,4 @@
-// Options of weft train that choose an optimizer.
+// Options of weft train that choose and configure an optimizer.
 #pragma once
 #include <weft/optimizer.h>
 
@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-// --optimizer, --weight-decay, --clip, and the options of all optimizers.
+// Adds --optimizer, --weight-decay, --clip, and the options of all optimizers.
 void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o);
 
-// "; times 0.1 for lion": the optimizers whose default learning rates differ from AdamW's.
+// Lists the optimizers whose default learning rates differ from AdamW's: "; multiplied by 0.1 for lion".
 std::string describe_usual_rates();
-// The default learning rate of the optimizer of that name, as a multiple of AdamW's.
+// Returns the default learning rate of the optimizer with this name, as a multiple of AdamW's.
 double usual_rate(const std::string& name);
 
 // Reads --rates: "embedding=0.1,head=2". Throws an Error for anything else.

@@ -19,23 +19,24 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using weft::Error;
 
-// Whether run.json leaves the option out: it is about the folder or the process rather than the run, or another setting
-// implies it.
+// Whether run.json leaves the option out. It does so if the option concerns the folder or the process rather than the
+// run, or if another setting implies it.
 bool is_no_setting(const std::string& name) {
-  // epochs are recorded as steps
+  // run.json records epochs as steps
   for (const char* each : {"out", "resume", "overwrite", "keep-going", "threads", "loaders", "help", "epochs"})
     if (name == each) return true;
   return false;
 }
 
-// Whether a section of run.json is not set by options of the run.
+// Whether a section of run.json does not contain options of weft train.
 bool is_no_section(const std::string& key) {
   for (const char* each : {"weft", "recipe", "model", "found", "machine"})
     if (key == each) return true;
   return false;
 }
 
-// "data" for the group "Data"; empty for options of the model, which are recorded in its config.
+// Returns the option's section, which is "data" for the group "Data". Returns "" for an option of the model, because
+// the model's config records it.
 std::string section_of(const CLI::Option& option) {
   std::string group = option.get_group();
   std::transform(group.begin(), group.end(), group.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -49,7 +50,7 @@ bool is_path(const CLI::Option& option, const std::string& text) {
          (type == "FILE|PART" && text != every_tenth_row && !is_share(text));
 }
 
-// A number for a numeric option, true or false for a flag, else a string.
+// Returns a number for a numeric option, true or false for a flag, else a string.
 ordered_json value_of(const CLI::Option& option, const std::string& text) {
   if (is_path(option, text)) return std::filesystem::absolute(text).lexically_normal().string();
   if (option.get_items_expected_max() == 0) return text == "true";
@@ -65,18 +66,19 @@ bool misses_required_option(const CLI::Option& option) {
   return std::any_of(partners.begin(), partners.end(), [](const CLI::Option* other) { return other->count() == 0; });
 }
 
-// The value that the run chose; else the given one; else the default. Null if there is none.
+// Returns the value that the run chose, or else the given one, or else the default, or null if there is none.
 ordered_json setting_of(const CLI::Option& option, const ordered_json& chosen) {
   const std::string name = option.get_lnames().front();
   if (chosen.contains(name)) return chosen[name];
   std::vector<std::string> texts = option.results();
   if (texts.empty() && !option.get_default_str().empty()) texts.push_back(option.get_default_str());
   if (texts.empty() || texts.back().empty() || misses_required_option(option)) return nullptr;
-  return value_of(option, texts.back());  // the last one counts
+  return value_of(option, texts.back());  // if the option is given more than once, the last value counts
 }
 
-// The data settings that a run of an earlier weft implies: its test rows chose its best checkpoint, or else every tenth
-// row did; for a text the last tenth did. Null for other runs, and for recipes.
+// Returns the data settings that a run of an earlier version of weft implies. In such a run, the test rows determined
+// the best checkpoint, or every tenth row if there were no test rows, or the last tenth of a text. Returns null for
+// other runs and for recipes.
 json data_of_old_run(const json& run) {
   if (!run.contains("weft") || !run.contains("data") || !run["data"].is_object()) return nullptr;
   json data = run["data"];
@@ -96,7 +98,7 @@ bool is_excluded(const CLI::Option& option) {
   return std::any_of(excludes.begin(), excludes.end(), [](const CLI::Option* other) { return other->count() > 0; });
 }
 
-// Whether the option is given with a value other than the run's.
+// Whether the option is given with a value that differs from the run's.
 bool is_changed(const CLI::App& command, const std::string& option, const json& value) {
   return command.count(option) > 0 && command.get_option(option)->as<std::string>() != value;
 }
@@ -109,9 +111,9 @@ bool gives_length(const CLI::App& command) {
          });
 }
 
-// Whether a setting of the run doesn't apply because `command` chooses something else. Another optimizer has its own
-// options (except clipping) and its own learning rate. Noam's rate is a factor. Rows that were padded to the length of
-// the sequences are padded to the new length.
+// Whether a setting of the run doesn't apply because `command` chooses something else. A different optimizer has its
+// own options, except for clipping, and its own learning rate. The rate of the schedule noam is a factor, so it applies
+// to no other schedule. Rows that were padded to the length of the sequences are padded to the new length.
 bool is_of_another_choice(const CLI::App& command, const json& run, const std::string& section,
                           const std::string& name) {
   const json& settings = run[section];
@@ -182,7 +184,8 @@ void apply_run(CLI::App& command, const std::string& text, const std::string& pa
   json run = parse_json(text, path);
   if (!describes_run(text)) throw Error("\"" + path + "\" is not the run.json of a run");
   if (const json data = data_of_old_run(run); !data.is_null()) run["data"] = data;
-  std::vector<std::pair<CLI::Option*, json>> found;  // collected before any is set, which would exclude others
+  // Collects all options before it sets the first one, which may exclude others.
+  std::vector<std::pair<CLI::Option*, json>> found;
   for (const auto& section : run.items()) {
     if (is_no_section(section.key())) continue;
     if (!section.value().is_object())
@@ -198,7 +201,7 @@ void apply_run(CLI::App& command, const std::string& text, const std::string& pa
   }
   for (const auto& [option, value] : found) set_option(*option, value, path);
   for (const auto& [option, value] : found)
-    if (misses_required_option(*option)) option->clear();  // it is set, but of no use
+    if (misses_required_option(*option)) option->clear();  // it is set, but has no effect
 }
 
 std::string describe_former(const std::string& text) {

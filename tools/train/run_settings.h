@@ -1,4 +1,4 @@
-// run.json: all settings of a run, with which it can be resumed and repeated.
+// Writes and reads run.json, which contains all settings of a run, so that it can be resumed and repeated.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
@@ -8,19 +8,21 @@
 #include "train/train_data.h"
 #include "train/train_options.h"
 
-// Describes a run: the options of `command` (given, chosen in `o`, or default), in sections named after their groups;
-// the model; the columns of the text, if there are any; this machine and the number of ranks. Paths are absolute.
+// Returns the run.json of a run. It has the options of `command` (given, chosen in `o`, or default), in sections named
+// after their groups. It also has the model, the columns of the text, if there are any, this machine and the number of
+// ranks. Paths are absolute.
 std::string describe_run(const CLI::App& command, const TrainOptions& o, const Training& training,
                          const weft::Trainer& trainer);
 
-// Sets the options that the run.json has, as if they had been given. Options that are given keep their values, and the
-// run.json's options that they exclude are dropped. ModelOptions reads the model. Settings in `except` are left out.
-// Error, naming `path`, if it isn't the result of describe_run.
+// Sets the options in run.json, as if they had been given on the command line. Options that are given keep their
+// values, and the options of run.json that they exclude are ignored. The model is not set, because ModelOptions reads
+// it. Settings in `except` are left out. Throws an Error that names `path` if describe_run can't have written the text.
 void apply_run(CLI::App& command, const std::string& json, const std::string& path,
                const std::vector<std::string>& except = {});
 
-// The rule by which a run of an earlier weft continues or is repeated, if its run.json names none; else empty.
+// If an earlier version of weft wrote run.json, returns a line with the rule of that version that still applies when
+// the run is continued or repeated. Otherwise returns "".
 std::string describe_former(const std::string& json);
 
-// UsageError for a given option that has no use without another one.
+// Throws a UsageError if an option is given that has no effect without another option, which is missing.
 void check_partners(const CLI::App& command);

@@ -9,7 +9,7 @@
 
 namespace {
 
-// The names, which are separated by commas.
+// Splits a list of names that are separated by commas.
 std::vector<std::string> names_of(const std::string& list) {
   std::vector<std::string> names(1);
   for (const char c : list) {
@@ -64,7 +64,7 @@ std::int64_t training_rows(const TrainOptions& o, const weft::Series& series) {
   return series.rows() * weft::text_split(o.split).training / 100;
 }
 
-// The outputs are "NAME+1" … "NAME+horizon" of each target.
+// The model's outputs have the names "NAME+1" … "NAME+horizon" for each target.
 weft::ForecastOptions forecast_options(const weft::Checkpoint& checkpoint, std::int64_t season, std::int64_t batch) {
   weft::ForecastOptions options;
   options.frames = checkpoint.model->input().names;

@@ -1,25 +1,25 @@
-// Series of numbers as data of weft train: the options --frames, --target, --horizon and --season.
+// Reads a series of numbers as the data of weft train, according to --frames, --target, --horizon and --season.
 #pragma once
 #include <weft/checkpoint.h>
 #include <weft/series.h>
 
 #include "train/train_options.h"
 
-// Whether the options describe a forecast. Error if they contradict each other.
+// Whether the options describe a forecast. Throws a UsageError if they contradict each other.
 bool is_forecast(const TrainOptions& o);
 
-// What a model of sequences of this length forecasts from.
+// Returns the options of a forecast from sequences of this length.
 weft::ForecastOptions forecast_options(const TrainOptions& o, std::int64_t length);
 
-// The series of --data, with the columns of the options.
+// Reads the series of --data, with the columns that the options name.
 weft::Series read_series(const TrainOptions& o);
 
-// Its first rows, on which a run trains.
+// Returns the number of the series' first rows that are the training set.
 std::int64_t training_rows(const TrainOptions& o, const weft::Series& series);
 
-// What the model of a checkpoint forecasts from. season: see ForecastOptions.
+// Returns the options of a forecast with the model of a checkpoint. For `season`, see ForecastOptions.
 weft::ForecastOptions forecast_options(const weft::Checkpoint& checkpoint, std::int64_t season, std::int64_t batch);
 
-// Data that measure a checkpoint on the part of the series that `split` calls validation.
+// Returns data for measuring a checkpoint on the part of the series that is the validation set of `split`.
 std::unique_ptr<weft::RowData> measured_series(const weft::Checkpoint& checkpoint, const weft::Series& series,
                                                const weft::ForecastOptions& options, const weft::TextSplit& split);

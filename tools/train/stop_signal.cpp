@@ -7,11 +7,11 @@
 
 namespace {
 
-// The first signal asks the run to stop; a second one ends the program at once.
+// The first signal asks the run to stop. A second one ends the program immediately.
 volatile std::sig_atomic_t asked_by = 0;
 const char* clear_line = "";  // removes the progress bar from a terminal
-const char* stopping[] = {"weft: stopping after this step, then saving; Ctrl-C again ends at once\n",
-                          "weft: stopping after this step, then saving; the same signal again ends at once\n"};
+const char* stopping[] = {"weft: stopping after this step, then saving; press Ctrl-C again to end immediately\n",
+                          "weft: stopping after this step, then saving; send the signal again to end immediately\n"};
 
 extern "C" void ask_to_stop(int signal) {
   asked_by = signal;
@@ -22,21 +22,22 @@ extern "C" void ask_to_stop(int signal) {
 
 }  // namespace
 
-// A run must not be lost because nobody reads its output any more (a closed terminal or pipe).
+// A run must not be lost if its output can no longer be written, because a terminal or pipe was closed.
 void stop_on_signals(const weft::Ranks* ranks) {
   if (is_terminal()) clear_line = "\r\033[K";
-  if (ranks != nullptr) {  // mpirun ends all ranks on Ctrl-C and when one has died; it passes this signal on
+  if (ranks != nullptr) {
+    // mpirun ends all ranks on Ctrl-C and when a rank has died. It forwards SIGUSR1 to all ranks.
     for (const char*& line : stopping)
       line = is_first(ranks)
-                 ? "weft: stopping after this step, because of a signal or a dead rank; then saving if all ranks "
-                   "respond, otherwise --resume goes on from the last save\n"
+                 ? "weft: stopping after this step, because of a signal or a dead rank; the run is saved if all ranks "
+                   "respond, otherwise --resume continues from the last save\n"
                  : "";
     if (!is_first(ranks)) clear_line = "";
     std::signal(SIGUSR1, ask_to_stop);
   }
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
-  if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // started by nohup
+  if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // keeps ignoring it after nohup
   std::signal(SIGPIPE, SIG_IGN);
 }
 

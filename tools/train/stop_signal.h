@@ -2,8 +2,8 @@
 #pragma once
 #include <weft/ranks.h>
 
-// From here on the first signal asks the run to stop, and a second one ends the program. ranks: null if not under
+// After this call, the first signal asks the run to stop, and a second one ends the program. `ranks` is null without
 // mpirun.
 void stop_on_signals(const weft::Ranks* ranks);
-// The signal that asked to stop, or 0.
+// Returns the signal that asked the run to stop, or 0.
 int stop_signal();

@@ -21,7 +21,7 @@ struct TokenizerCommand {
 
 int train(const TokenizerCommand& o) {
   if (o.text.empty()) throw UsageError("give the text to learn from");
-  if (o.out.empty()) throw UsageError("--out is required: the file for the tokenizer");
+  if (o.out.empty()) throw UsageError("give --out, the file for the tokenizer");
   std::error_code ignored;  // reading or writing reports the error
   if (std::filesystem::equivalent(o.text, o.out, ignored))
     throw weft::Error("--out names the text \"" + o.text + "\", which the tokenizer would replace");
@@ -29,7 +29,7 @@ int train(const TokenizerCommand& o) {
   if (!o.task.empty()) task = weft::task_from_name(o.task);
   const weft::TokenizerOptions options = o.sizes.options(o.kind, task);
   const weft::Texts texts = TextInput(o.text).texts();
-  weft::os::AtomicFile file(o.out);  // opened before the long training
+  weft::os::AtomicFile file(o.out);  // so that an error is reported before the long training
   const auto tokenizer = weft::learn_tokenizer(o.kind, texts, options);
   const std::string json = tokenizer->to_json() + "\n";
   file.write(json.data(), json.size());

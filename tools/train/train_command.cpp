@@ -31,11 +31,11 @@ namespace {
 
 using weft::Error;
 
-// A new run would replace the old one when it saves its first checkpoint.
+// Throws an Error if the folder already has a run, which the first checkpoint of a new run would replace.
 void check_nothing_lost(const TrainOptions& o) {
   const std::string saved = o.overwrite ? "" : weft::saved_run(o.out);
   if (!saved.empty())
-    throw Error("\"" + saved + "\" already exists: --resume " + o.out + " goes on from it, --overwrite replaces it");
+    throw Error("\"" + saved + "\" already exists: --resume " + o.out + " continues it, --overwrite replaces it");
 }
 
 void print_start(const TrainOptions& o, const Training& training) {
@@ -55,19 +55,19 @@ void print_start(const TrainOptions& o, const Training& training) {
               << std::endl;
 }
 
-// For a run that is longer than planned at first, so that its schedule ends later.
+// If a run is longer than first planned, its schedule ends later. Prints how that changes the learning rate.
 void print_rate(std::int64_t done, std::int64_t steps, weft::Schedule schedule) {
   const double now = schedule(done + 1);
   schedule.steps = steps;
   const double before = schedule(done + 1);
   if (now != before)
     std::cerr << "weft: the " << weft::schedule_name(schedule.kind) << " schedule no longer ends at step " << steps
-              << ": after step " << done << " the learning rate goes on with " << as_text(now) << ", not with "
+              << ": after step " << done << " the learning rate continues with " << as_text(now) << ", not with "
               << as_text(before) << std::endl;
 }
 
-// Whether the last checkpoint is the one of the state, including its config.json, which is written last. A run that was
-// killed may have saved less.
+// Whether the last checkpoint is complete and belongs to the saved state. A run that was killed may have saved only a
+// part. config.json is written last.
 bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
   const std::string folder = weft::last_path(run);
   std::error_code ignored;  // load_checkpoint reports the error
@@ -79,11 +79,11 @@ bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
   return config.value("step", nlohmann::json()) == trainer.steps_done() &&
          config.value("validation_loss", nlohmann::json()).is_number();
 } catch (const Error& error) {
-  std::cerr << "weft: " << error.what() << "; training goes on from its state, which is intact" << std::endl;
+  std::cerr << "weft: " << error.what() << "; training continues from its saved state, which is intact" << std::endl;
   return false;
 }
 
-// Throws the error again with an addition.
+// Throws the error again with `more` added to its message.
 [[noreturn]] void add_to(const Error& error, const std::string& more) {
   if (dynamic_cast<const weft::RankError*>(&error) != nullptr) throw weft::RankError(error.what() + more);
   throw Error(error.what() + more);
@@ -94,7 +94,8 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   const bool saved = std::filesystem::exists(weft::state_path(o.out));
   if (o.ranks != nullptr) check_alike(*o.ranks, {{"state of the run", saved ? "saved" : "not saved"}});
   if (!saved) {
-    std::cerr << "weft: the run in \"" << o.out << "\" has not saved anything yet, so the run begins anew" << std::endl;
+    std::cerr << "weft: the run in \"" << o.out << "\" has not saved anything yet, so it starts from the beginning"
+              << std::endl;
     return true;
   }
   try {
@@ -118,8 +119,8 @@ bool resume(weft::Trainer& trainer, const TrainOptions& o, std::int64_t steps_be
   return true;
 }
 
-// Keeps the memory that a step frees for the next step, even beyond the default budget, because pages from the system
-// are slow.
+// Keeps the memory that a step frees for the next step, even beyond the default budget, because getting pages from the
+// system is slow.
 void keep_memory_of_step() {
   const std::size_t peak = weft::Context::current().memory().use().peak;
   weft::MemoryCache::set_budget(std::max(weft::MemoryCache::budget(), peak));
@@ -152,12 +153,12 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const Train
   } catch (const Error& error) {
     std::string more;
     if (std::filesystem::exists(weft::state_path(o.out)))
-      more += "; earlier saves are intact (--resume " + o.out + " goes on from there)";
-    add_to(error, more + (failed.ended_run() ? "; --keep-going goes on when a save fails" : ""));
+      more += "; earlier saves are intact (--resume " + o.out + " continues from there)";
+    add_to(error, more + (failed.ended_run() ? "; with --keep-going, a run continues when a save fails" : ""));
   }
 }
 
-// Says if the warm-up is longer than the run.
+// Prints a warning if the warm-up is longer than the run.
 void print_warmup(const weft::Schedule& schedule) {
   if (schedule.warmup <= schedule.steps) return;
   std::cerr << "the warm-up of " << schedule.warmup << " steps is longer than the run: the last learning rate is "
@@ -170,12 +171,12 @@ void check_schedule(const TrainOptions& o) {
     throw UsageError("--lr-floor is for the cosine and linear schedules, not for " + o.schedule);
 }
 
-// In a new run, each rank must have a batch in each step.
+// Throws a UsageError if some ranks would have no batch in a step of a new run.
 void check_ranks(const TrainOptions& o) {
   if (o.ranks == nullptr || !o.micro_batches || *o.micro_batches >= o.ranks->size()) return;
   const std::int64_t ranks = o.ranks->size(), batch = o.batch.value_or(0) * *o.micro_batches / ranks;
   throw UsageError("--micro-batches " + std::to_string(*o.micro_batches) + " leaves some of " + std::to_string(ranks) +
-                   " ranks idle: --micro-batches " + std::to_string(ranks) + " gives each rank one" +
+                   " ranks idle: --micro-batches " + std::to_string(ranks) + " gives each rank one batch" +
                    (batch > 0 ? ", and --batch " + std::to_string(batch) + " keeps the size of the steps" : ""));
 }
 
@@ -185,7 +186,7 @@ struct Ended {
   std::optional<weft::TestResult> test = {};
 };
 
-// Measures the test of a run that has all its steps but was stopped before its test was measured.
+// Measures the test set of a run that has taken all its steps but was stopped before its test set was measured.
 Ended test_what_ended(const weft::RunFolder* folder, const TrainOptions& o, const Training& training) {
   if (folder == nullptr || !training.test || weft::is_tested(o.out)) return {};
   stop_on_signals(o.ranks);
@@ -195,8 +196,8 @@ Ended test_what_ended(const weft::RunFolder* folder, const TrainOptions& o, cons
   return {0, test};
 }
 
-// steps_before: the steps that a resumed run was to have. described_by: a line that says whether --config describes a
-// model or a run, or empty.
+// `steps_before` is the number of steps that a resumed run was planned to have. `described_by` is a line that says
+// whether --config describes an architecture or a run, or "".
 Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder> folder, std::int64_t steps_before,
                 const std::string& described_by) {
   const bool resumed = !o.resume.empty();
@@ -224,12 +225,12 @@ Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFol
   const weft::RunResult result = run(trainer, folder.get(), o, log);
   if (result.stopped) {
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; saved in \"" << o.out << "\" (--resume "
-              << o.out << " goes on from there)" << std::endl;
+              << o.out << " continues from there)" << std::endl;
     log.check();
     return {128 + stop_signal()};
   }
   Ended ended;
-  std::string test_failed;  // the run has ended all the same, and its results are printed
+  std::string test_failed;  // the run has ended nevertheless, and its results are printed
   try {
     if (folder) ended.test = measure_test(*folder, training, o);
     if (folder && training.test && !ended.test) ended.code = 128 + stop_signal();
@@ -242,14 +243,14 @@ Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFol
   return ended;
 }
 
-// Says how to run the folds that are left after fold `stopped` (from 1).
+// Prints how to run the folds that remain after fold `stopped` (the first fold is 1).
 void print_folds_left(const TrainOptions& o, std::int64_t stopped) {
   for (std::int64_t fold = stopped + 1; fold <= o.folds; ++fold)
     std::cerr << "weft: fold " << fold << " has not run yet: the same command with --folds " << fold << "/" << o.folds
               << " --out " << o.out << "/fold-" << fold << " runs it" << std::endl;
 }
 
-// Trains one run for each fold, in a folder of its own.
+// Trains a run for each fold, each in its own folder.
 int train_folds(CLI::App& command, const TrainOptions& o, const std::string& described_by) {
   std::vector<TrainOptions> all;
   for (std::int64_t fold = 0; fold < o.folds; ++fold) {
@@ -290,7 +291,7 @@ int train(CLI::App& command, TrainOptions& o) {
   std::unique_ptr<weft::RunFolder> folder;
   std::int64_t steps_before = 0;
   const bool resumed = !o.resume.empty();
-  if (o.ranks != nullptr) check_alike(*o.ranks, {{"command", resumed ? "a run that goes on" : "a new run"}});
+  if (o.ranks != nullptr) check_alike(*o.ranks, {{"command", resumed ? "a resumed run" : "a new run"}});
   std::string described_by;
   if (resumed) {
     steps_before = open_run(command, o, folder);
@@ -333,8 +334,8 @@ Command train_command(CLI::App& weft, weft::Ranks* ranks) {
       "  weft train --config book/run.json --seed 2 --out book2\n"
       "  weft train --from book --text letters.txt --out letters\n"
       "  mpirun -n 4 weft train --arch gmlp --text book.txt --out book\n"
-      "Ctrl-C saves and stops; --resume goes on from there.\n"
-      "weft recipes NAME, or --help beside --recipe NAME, shows a recipe's settings and their sources.";
+      "Ctrl-C saves the run and stops it, and --resume continues it.\n"
+      "weft recipes NAME and weft train --recipe NAME --help show a recipe's settings and their sources.";
   command->footer([command, examples] {
     const auto recipe_named = command->get_option("--recipe")->results();
     return recipe_named.empty() ? examples : "Recipe:\n" + describe_recipe(recipe(recipe_named.back()));

@@ -32,32 +32,33 @@ std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelS
   return model;
 }
 
-// The run's own tokenizer if it is resumed and has saved one; else that of --from; else the chosen one.
+// Returns the saved tokenizer of a resumed run. If there is none, returns that of --from, or else the chosen one.
 std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const weft::Checkpoint* from,
                                                     const weft::Texts& texts, weft::Task task, const char* usual) {
   std::error_code ignored;
   const std::string last = weft::last_path(o.out);
   if (!o.resume.empty() && std::filesystem::exists(last + "/model.safetensors", ignored)) try {
       return weft::load_checkpoint(last, weft::Purpose::inference).tokenizer;
-    } catch (const Error&) {  // the checkpoint is damaged, and the run goes on without it
+    } catch (const Error&) {  // the checkpoint is damaged, and the run continues without it
     }
   return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, usual);
 }
 
-// With several ranks, the first one writes the cache and the others read it. Ranks that don't see it keep their ids in
-// a temporary file.
+// Returns the token ids of the text. With several ranks, the first one writes the cache and the others read it. Ranks
+// that don't see the cache store their ids in a temporary file.
 weft::EncodedText encoded(const TextInput& input, const weft::Tokenizer& tokenizer, const TrainOptions& o) {
   const std::string cache = o.out + "/tokens.ids";
   if (o.ranks == nullptr) return input.encoded(tokenizer, cache);
   weft::EncodedText text;
   if (is_first(o.ranks)) text = input.encoded(tokenizer, cache);
-  o.ranks->gather("");  // the cache is written
+  o.ranks->gather("");  // after this, the cache is written
   std::error_code ignored;
   if (!is_first(o.ranks)) text = input.encoded(tokenizer, std::filesystem::exists(cache, ignored) ? cache : "");
   return text;
 }
 
-// Reads the data before it makes the model, which may be large. from: the checkpoint whose tokenizer is used, or null.
+// Reads the data before it makes the model, which may be large. `from` is the checkpoint whose tokenizer is used, or
+// null.
 Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   const TextInput input(o.text);
   const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task, "characters");
@@ -80,7 +81,7 @@ Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   return made;
 }
 
-// Says how many labels of the data the checkpoint knows that the run begins with.
+// Says how many labels of the data are known to the checkpoint with which the run begins.
 std::string describe_known(const std::vector<std::string>& labels, const std::vector<std::string>& of_checkpoint,
                            const std::string& from) {
   const auto is_known = [&](const std::string& label) {
@@ -94,9 +95,9 @@ std::string describe_known(const std::vector<std::string>& labels, const std::ve
                                         : "; the head's other rows are new");
 }
 
-// The length that rows are padded to; 0: no padding. It is --pad-to if given. Otherwise, if the run begins with a
-// classifier of weft's own format, it is that of its rows, unless these were padded to the length of its sequences.
-// Else `usual`.
+// Returns the length that rows are padded to, or 0 for no padding. This is --pad-to if it is given. If the run begins
+// with a classifier in weft's own format, it is the length of that classifier's rows, unless they were padded to the
+// length of its sequences. Otherwise it is `usual`.
 std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, std::int64_t usual) {
   if (o.pad_to == "exact") return 0;
   if (!o.pad_to.empty()) return std::stoll(o.pad_to);
@@ -105,7 +106,7 @@ std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, 
   return from->info.pad_to;
 }
 
-// "3 labels: a, b, c", or "price has the mean 12.3 and the standard deviation 4.5"
+// Returns "3 labels: a, b, c", or "price has the mean 12.3 and the standard deviation 4.5".
 std::string describe_outputs(const weft::TargetKind& kind) {
   if (!kind.output.defined())
     return grouped(std::ssize(kind.outputs)) + (kind.task == weft::Task::tagging ? " tags: " : " labels: ") +
@@ -117,14 +118,14 @@ std::string describe_outputs(const weft::TargetKind& kind) {
   return text;
 }
 
-// Error for an option of pictures.
+// Throws a UsageError if an option for pictures is given.
 void check_no_picture_options(const TrainOptions& o, const char* content) {
   const char* given = o.patch ? "--patch" : o.shift ? "--shift" : o.flips ? "--flips" : nullptr;
   if (given != nullptr)
     throw UsageError(std::string(given) + " is for pictures, but the rows of --data are " + content);
 }
 
-// Error for an option of texts.
+// Throws a UsageError if an option for texts is given.
 void check_no_text_options(const TrainOptions& o, const char* content) {
   const char* given = !o.tokenizer.tokenizer.empty() ? "--tokenizer"
                       : !o.pad_to.empty()            ? "--pad-to"
@@ -133,7 +134,7 @@ void check_no_text_options(const TrainOptions& o, const char* content) {
   if (given != nullptr) throw UsageError(std::string(given) + " is for texts, but the rows of --data are " + content);
 }
 
-// What a model of these rows reads: what that of --from does, or what the rows are.
+// Returns the input of the model, which is that of the model of --from, or else follows from the rows.
 weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabelledTexts& rows) {
   const weft::RowContent content = rows.content();
   if (content != weft::RowContent::pictures) check_no_picture_options(o, weft::row_content_name(content));
@@ -144,7 +145,7 @@ weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, co
   throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are " + weft::row_content_name(content));
 }
 
-// Error for an option of tasks with classes, or with numbers.
+// Throws a UsageError if an option for the loss is given that the task doesn't have.
 void check_no_learning_options(const TrainOptions& o, weft::Task task, bool has_huber) {
   const char* given = !o.balance.empty()      ? "--balance"
                       : o.focal               ? "--focal"
@@ -153,13 +154,13 @@ void check_no_learning_options(const TrainOptions& o, weft::Task task, bool has_
   if (given != nullptr) throw UsageError(std::string(given) + " can't be used with the task " + weft::task_name(task));
 }
 
-// The rows of an epoch, of which --balance rows repeats some.
+// Returns the number of rows in an epoch. --balance rows repeats some rows.
 std::int64_t rows_of_epoch(const TrainOptions& o, const weft::LabelledTexts& training) {
   if (o.learning().balance != weft::Balance::rows) return std::ssize(training.texts);
   return std::ssize(weft::balanced_rows(training.labels, std::ssize(training.names)));
 }
 
-// Rows of pictures, sounds or frames.
+// Loads rows of pictures, sounds or frames.
 Training load_numbers(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   check_no_text_options(o, weft::row_content_name(rows.training.content()));
   Training made;
@@ -194,7 +195,7 @@ void use_each(const std::vector<std::string>& texts, const std::function<void(st
   }
 }
 
-// Rows whose labels are numbers, several labels, or tags.
+// Loads rows of texts whose targets are numbers, several labels, or tags.
 Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   if (!o.pad_to.empty() || o.word_dropout > 0)
     throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
@@ -226,19 +227,19 @@ Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::C
   return made;
 }
 
-// Pairs of texts: the text column and the label column.
+// Loads pairs of texts for the task retrieval. The second text of a pair is in the label column.
 Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   if (!o.pad_to.empty() || o.word_dropout > 0)
     throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
   if (o.batch == 1)
-    throw UsageError("--batch 1: a retrieval learns from the other pairs of a batch; expected a batch of at least 2");
+    throw UsageError("--batch 1: the task retrieval compares the pairs of a batch; expected a batch of at least 2");
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;
   made.second_columns = rows.training.second_columns;
   check_no_learning_options(o, spec.task, false);
   if (!o.form.labelled().second.empty())
-    throw UsageError("--columns: a retrieval learns from a text and its label, without a second text");
+    throw UsageError("--columns: the task retrieval learns from a text and its label, and reads no second text");
   const weft::Texts texts = [&](const auto& use) {
     use_each(rows.training.texts, use);
     use_each(rows.training.names, use);
@@ -292,7 +293,7 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   return made;
 }
 
-// Windows of a series, the last of which are the test set.
+// Loads windows of a series. The last windows are the test set.
 Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   if (from != nullptr && from->model->task() != weft::Task::forecast)
     throw UsageError("\"" + o.from + "\" has the task " + weft::task_name(from->model->task()) + ", expected forecast");
@@ -312,8 +313,8 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
     rows.input = from->model->input();
   }
   Training made;
-  made.notes.push_back(o.data + ": " + series.form + "; " + grouped(series.rows()) + " rows, of which " + o.split +
-                       " % are for training, validation and test, in this order");
+  made.notes.push_back(o.data + ": " + series.form + "; " + grouped(series.rows()) + " rows, " + o.split +
+                       " % for training, validation and test, in this order (--split)");
   made.notes.push_back("forecast: " + std::to_string(o.horizon) + " rows of " + o.target + " from " +
                        std::to_string(length) + " rows of " + o.frames);
   auto data = weft::forecast_data(series, options, split, rows);
@@ -344,7 +345,7 @@ Training load_training(const TrainOptions& o) {
   const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
   const bool forecasts = is_forecast(o);
   if (!forecasts && spec.task == weft::Task::forecast)
-    throw UsageError("a forecast needs --frames and --target, the columns of --data to read and to predict");
+    throw UsageError("a forecast needs --frames, the columns of --data to read, and --target, the columns to predict");
   if (weft::task_source(spec.task) != source)
     throw UsageError(std::string("the task ") + weft::task_name(spec.task) + " needs " +
                      (o.data.empty() ? "--data" : "--text"));

@@ -1,4 +1,4 @@
-// The model that weft train trains, and its data.
+// Loads the model that weft train trains, and its data.
 #pragma once
 #include <weft/data.h>
 #include <weft/model.h>
@@ -11,17 +11,18 @@
 struct Training {
   std::unique_ptr<weft::Model> model;
   std::unique_ptr<weft::Data> data;
-  std::unique_ptr<weft::Data> test;  // data to measure at the end; null if there are none
+  std::unique_ptr<weft::Data> test;  // the test set, which is measured at the end; null if there is none
   TrainingSize size;
   std::vector<std::string> new_parameters;  // with --from: parameters that the checkpoint lacks
-  std::vector<std::string> columns;         // columns of the text, for rows
-  std::vector<std::string> second_columns;  // of the second text, for pairs
-  std::vector<std::string> notes;           // on the data
+  std::vector<std::string> columns;         // columns of the text, if the data are rows
+  std::vector<std::string> second_columns;  // columns of the second text, for pairs
+  std::vector<std::string> notes;           // about the data
 };
 
-// Error unless either a text or rows are given, and not both.
+// Throws a UsageError unless either a text or rows are given, but not both.
 void check_source(const TrainOptions& o);
-// Loads model and data. Error unless a text or rows are given and the task learns from them.
+// Loads the model and the data. Throws an error if no data are given, or if the task doesn't learn from such data.
 Training load_training(const TrainOptions& o);
-// Chooses the number of steps, the given one or one that depends on the size of the data, and how often to validate.
+// If the number of steps isn't given, chooses one that depends on the size of the data. Also chooses how often to
+// validate.
 void choose_steps(TrainOptions& o, Training& training);

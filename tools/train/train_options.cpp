@@ -18,11 +18,11 @@ namespace {
 
 const Range<double> of_share{.lowest = 0, .highest = 1, .above = true, .below = true};
 
-// The names that --best-by accepts, with the metric that each means.
+// The names that --best-by accepts, and the metric that each stands for.
 const std::pair<const char*, const char*> best_by_names[] = {
     {"loss", "loss"}, {"accuracy", "accuracy"}, {"f1", "macro F1"}};
 
-// Reads --folds: "5" means all of them, "2/5" the second one.
+// Reads --folds. "5" means all five folds, and "2/5" means the second of five folds.
 void set_folds(TrainOptions& o, const std::string& typed) {
   const std::size_t slash = typed.find('/');
   const Range<std::int64_t> range{.lowest = 2, .highest = 1000};
@@ -32,7 +32,7 @@ void set_folds(TrainOptions& o, const std::string& typed) {
     o.fold = number_in(Range<std::int64_t>{.lowest = 1, .highest = o.folds}, typed.substr(0, slash)) - 1;
 }
 
-// Checks the number of --pad-to.
+// Checks the value of --pad-to.
 void check_length(const std::string& typed) try {
   (void)number_in(Range<std::int64_t>{2}, typed);
 } catch (const weft::Error&) {
@@ -44,7 +44,8 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   auto* text = add_text(command, "--text", "FILE", o.text, "UTF-8 text to train a language model on")->group(group);
   const auto check_split = [](const std::string& typed) { (void)weft::text_split(typed); };
   add_text(command, "--split", "A/B/C", o.split,
-           "Percentages of the text for the training, validation and test sets, in this order; 90/10/0: no test set",
+           "Percentages of the text for the training, validation and test sets, in this order; for example, 90/10/0 "
+           "makes no test set",
            check_split)
       ->group(group)
       ->needs(text);
@@ -55,20 +56,20 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   const auto check_validation = [](const std::string& typed) { (void)is_share(typed); };
   add_text(
       command, "--validation", "FILE|PART", o.validation,
-      "Validation set, which chooses the best checkpoint and decides on --patience: a file, a folder, or a share of "
-      "the rows of --data, stratified by label and with equal texts kept together",
+      "Validation set, which determines the best checkpoint and when --patience ends the run: a file, a folder, or a "
+      "share of the rows of --data. A share is stratified by label, and equal texts stay together",
       check_validation)
       ->group(group)
       ->needs(data);
   auto* test = add_text(command, "--test,--csv-test", "FILE|DIR", o.test,
-                        "Test set, on which the best checkpoint is measured once, at the end")
+                        "Test set, on which the best checkpoint is measured once, at the end of the run")
                    ->group(group)
                    ->needs(data);
   const auto read_folds = [&o](const std::string& typed) { set_folds(o, typed); };
   add_option(
       command, "--folds", "K|I/K", read_folds,
       "Cross-validation: train K runs, in OUT/fold-1 to OUT/fold-K, each tested on a different part of the rows, and "
-      "print the mean and the standard deviation. 2/5: only the second of 5 runs, in OUT")
+      "print the mean and the standard deviation. 2/5 trains only the second of 5 runs, in OUT")
       ->group(group)
       ->needs(data)
       ->excludes(test);
@@ -80,11 +81,11 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   };
   add_option(command, "--pad-to", "N|exact", read_pad_to,
              help_text("Length that rows are padded to; exact: no padding", "at least 2",
-                       "that of --from's rows, or of the sequences"))
+                       "as in the run of --from, or the length of the sequences"))
       ->group(group)
       ->needs(data);
   add_number(command, "--word-dropout", o.word_dropout, {.lowest = 0, .highest = 1, .below = true},
-             "Share of a row's words that training replaces with the unknown symbol, chosen anew each time")
+             "Share of a row's words that training replaces with the unknown symbol; they are chosen anew each time")
       ->group(group)
       ->needs(data);
   add_number(command, "--dimensions", o.dimensions, {1}, "Task retrieval: dimension of a text's vector", "128")
@@ -95,18 +96,16 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->group(group)
       ->needs(data);
   add_number(command, "--shift", o.shift, {0},
-             "Pictures: move each training picture by up to N pixels along both axes, chosen anew each time", "0")
+             "Pictures: shift each training picture by a random number of pixels, at most N, along both axes", "0")
       ->group(group)
       ->needs(data);
-  command
-      .add_flag("--flips", o.flips,
-                "Pictures: mirror half of the training pictures, left to right, chosen anew each time")
+  command.add_flag("--flips", o.flips, "Pictures: mirror a random half of the training pictures from left to right")
       ->group(group)
       ->needs(data);
   auto* frames =
       add_text(command, "--frames", "NAMES", o.frames,
                "Series: columns of numbers that the model reads, separated by commas. The rows of --data are "
-               "in the order of time: the first 80 % are the training set, and 10 % each are the validation "
+               "in chronological order: the first 80 % are the training set, and 10 % each are the validation "
                "and test sets")
           ->group(group)
           ->needs(data);
@@ -115,7 +114,8 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
       ->needs(frames);
   add_number(command, "--horizon", o.horizon, {1}, "Series: number of rows to forecast")->group(group)->needs(frames);
   add_number(command, "--season", o.season, {0},
-             "Series: rows in a season, to compare the forecast with the values one season earlier; 0: no season")
+             "Series: number of rows in a season. Forecasts are compared with the values one season earlier; 0: no "
+             "season")
       ->group(group)
       ->needs(frames);
   o.tokenizer.add_to(command, group);
@@ -130,32 +130,35 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
 void add_training_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Training";
   auto* steps = add_number(command, "--steps", o.steps, {1}, "Number of steps", describe_usual_steps())->group(group);
-  add_number(command, "--epochs", o.epochs, {.lowest = 0, .above = true}, "Passes over the training data")
+  add_number(command, "--epochs", o.epochs, {.lowest = 0, .above = true}, "Number of passes over the training data")
       ->group(group)
       ->excludes(steps);
-  add_number(command, "--batch", o.batch, {1}, "Sequences in a batch", "12 for a text, 32 for rows")->group(group);
+  add_number(command, "--batch", o.batch, {1}, "Number of sequences in a batch", "12 for a text, 32 for rows")
+      ->group(group);
   add_number(command, "--micro-batches", o.micro_batches, {1},
-             "Batches per step, which uses the mean of their gradients", "1; under mpirun one for each rank")
+             "Number of batches per step, which uses the mean of their gradients", "1; under mpirun one for each rank")
       ->group(group);
   const auto check_schedule = [](const std::string& name) { (void)weft::schedule_from_name(name); };
   add_text(command, "--schedule", "NAME", o.schedule, "Learning-rate schedule: " + list(weft::schedules()),
            check_schedule)
       ->group(group);
   add_number(command, "--lr", o.lr, {.lowest = 0, .above = true}, "Peak learning rate",
-             "2e-3 for a text, 1e-3 for rows" + describe_usual_rates() + "; factor 1 for noam")
+             "2e-3 for a text, 1e-3 for rows" + describe_usual_rates() + "; a factor of 1 for noam")
       ->group(group);
   add_number(command, "--lr-floor", o.lr_floor, {0, 1},
-             "Last learning rate of the cosine and linear schedules, as a fraction of the peak", "0")
+             "Final learning rate of the cosine and linear schedules, as a fraction of the peak", "0")
       ->group(group);
-  add_number(command, "--warmup", o.warmup, {0}, "Warm-up steps, until the learning rate has its peak",
+  add_number(command, "--warmup", o.warmup, {0}, "Number of warm-up steps, at whose end the learning rate has its peak",
              "100; 2000 for noam")
       ->group(group);
   add_number(command, "--label-smoothing", o.label_smoothing, {.lowest = 0, .highest = 1, .below = true},
              "Share of the target's probability that is spread over all classes")
       ->group(group);
-  add_number(
-      command, "--ema", o.ema, {.lowest = 0, .highest = 1, .below = true},
-      "Decay of the moving average of the parameters that evaluations and checkpoints use, such as 0.999; 0: none", "0")
+  add_number(command, "--ema", o.ema, {.lowest = 0, .highest = 1, .below = true},
+             "Decay of the moving average of the parameters, such as 0.999. Evaluations and checkpoints use the "
+             "average; 0: no "
+             "average",
+             "0")
       ->group(group);
   const auto check_rates = [](const std::string& rates) { (void)groups_of(rates); };
   add_text(command, "--rates", "NAME=FACTOR,…", o.rates,
@@ -171,7 +174,7 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
       command, "--balance", "NAME", read_balance,
       help_text("Balance classes of different frequency: weights gives rows of rare classes a larger weight in the "
                 "loss; rows repeats rows of rare classes in an epoch until all classes are equally frequent; "
-                "none. Tagging: none or weights",
+                "none does nothing. Tagging accepts only none and weights",
                 "", "none"))
       ->group(group)
       ->needs(data);
@@ -191,12 +194,13 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   add_precision(command, set_precision, weft::precision_name(o.precision))->group(group);
   command
       .add_flag("--recompute", o.recompute,
-                "Keep only each layer's input for the backward pass, which computes the layers again: the same results "
-                "in less memory, but more time")
+                "Keep only each layer's input for the backward pass, which computes the layers again. The results are "
+                "the same, but training needs less memory and more time")
       ->group(group);
   add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
   add_number(command, "--eval-every,--save-every", o.eval_every, {1},
-             "Steps between validations, each with a checkpoint", "a tenth of the steps, at most 500")
+             "Number of steps between validations, each of which saves a checkpoint",
+             "a tenth of the steps, at most 500")
       ->group(group);
   add_number(command, "--patience", o.patience, {0},
              "Stop after this many validations without a new best one; 0: never")
@@ -205,8 +209,8 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   for (const auto& each : best_by_names) names.emplace_back(each.first);
   const auto check_best_by = [](const std::string& name) { (void)metric_of(name); };
   add_text(command, "--best-by", "NAME", o.best_by,
-           "Metric that chooses the best checkpoint: " + list(names) +
-               " (the mean of the labels' F1); language models: only loss",
+           "Metric that determines the best checkpoint: " + list(names) +
+               " (the mean of the labels' F1); for language models only loss",
            check_best_by)
       ->group(group);
 }
@@ -218,36 +222,38 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
   command
       .add_option(
           "--resume", o.resume,
-          "Go on with the run in this folder, to the same bits as one that never stopped. Takes only the options "
-          "--steps, --epochs, --eval-every, --patience, --recompute, --threads, --loaders, --log, --keep-going and "
-          "those that give the paths of its data")
+          "Continue the run in this folder. The result has the same bits as if the run had never stopped. The only "
+          "other options are --steps, --epochs, --eval-every, --patience, --recompute, --threads, --loaders, --log, "
+          "--keep-going and those that give the paths of its data")
       ->group(group)
       ->type_name("FOLDER")
       ->expected(0, 1)
       ->take_last();
   command
       .add_flag("--find-lr", o.find_lr,
-                "Instead of training, find a learning rate: 200 steps, or --steps, whose rate grows from 1e-6 to 1; "
-                "prints losses, and the rate at which the loss has made four fifths of its fall. Saves nothing")
+                "Find a learning rate instead of training. Takes 200 steps, or --steps, while the rate grows from 1e-6 "
+                "to 1. Prints the losses, and the rate at which the loss has made four fifths of its total decrease. "
+                "Saves nothing")
       ->group(group)
       ->excludes(command.get_option("--resume"))
       ->excludes(command.get_option("--folds"));
   add_number(command, "--loaders", o.loaders, {0, 64},
-             "Threads that prepare the batches of the next steps during a step; 0: the steps wait for their batches",
+             "Number of threads that prepare the batches of the next steps during a step; 0: the steps wait for their "
+             "batches",
              "1 if there are several threads")
       ->group(group);
   command.add_flag("--overwrite", o.overwrite, "Replace the run in --out once the new run saves its first checkpoint")
       ->group(group);
   command
       .add_flag("--keep-going", o.keep_going,
-                "Go on when a save fails, for example on a full disk, and try again later")
+                "Continue when a save fails, for example because the disk is full, and try again later")
       ->group(group);
   add_text(command, "--log", "FILE", o.log,
            "File for the losses: step, loss, validation loss; --resume with --log continues the file")
       ->group(group);
 }
 
-// Options that may be given with --resume: they don't turn the run into a different one.
+// Whether the option may be given with --resume, because it doesn't turn the run into a different one.
 bool goes_with_resume(const std::string& name) {
   for (const char* each :
        {"--resume", "--steps", "--epochs", "--eval-every", "--patience", "--recompute", "--threads", "--loaders",
@@ -256,23 +262,23 @@ bool goes_with_resume(const std::string& name) {
   return false;
 }
 
-// CLI::ParseError for options that contradict each other.
+// Throws a CLI::ParseError if options contradict each other.
 void check_options(const CLI::App& command, const TrainOptions& o) {
   if (command.count("--resume") == 0) {
     if (command.count("--out") == 0 && !o.find_lr) throw CLI::RequiredError("--out");
     return;
   }
-  // CLI11 gives "true" to an option without a value
+  // if --resume has no value, CLI11 sets it to "true"
   if (command.count("--out") > 0 || o.resume.empty() || o.resume == "true")
     throw CLI::ValidationError("--resume takes the run's folder and needs no --out: weft train --resume " +
                                (o.out.empty() ? "DIR" : o.out));
   for (const CLI::Option* option : command.get_options())
     if (option->count() > 0 && !goes_with_resume(option->get_name()))
-      throw CLI::ValidationError("--resume goes on with the run's own settings: leave out " + option->get_name() +
-                                 ", or begin another run with its parameters by --from " + o.resume);
+      throw CLI::ValidationError("--resume continues with the run's own settings: leave out " + option->get_name() +
+                                 ", or begin another run with its parameters, using --from " + o.resume);
 }
 
-// The options that have an effect only with --text or --data, each with the option that it needs.
+// Returns the options that have an effect only with --text or --data, each with the option that it needs.
 std::vector<std::pair<CLI::Option*, CLI::Option*>> partners_of(CLI::App& command) {
   std::vector<std::pair<CLI::Option*, CLI::Option*>> partners;
   for (const char* name : {"--text", "--data"})
@@ -299,8 +305,8 @@ std::string metric_of(const std::string& best_by) {
   throw weft::Error("expected one of " + list(names) + ", got \"" + best_by + "\"");
 }
 
-// With --config, --recipe and --resume the settings may name a text or rows, so CLI11 can't know whether these are
-// missing.
+// With --config, --recipe and --resume, the settings may name a text or rows, so CLI11 can't know whether --text or
+// --data is missing. Therefore these options suspend its check, and parsed() restores it.
 void TrainOptions::add_to(CLI::App& command) {
   add_data_options(command, *this);
   model.add_to(command);

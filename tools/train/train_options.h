@@ -13,13 +13,13 @@
 #include "options/model_options.h"
 #include "options/tokenizer_options.h"
 
-// The value of --validation for runs of an earlier weft, whose run.json doesn't have it.
+// The value of --validation for runs of an earlier version of weft, whose run.json doesn't have this setting.
 inline constexpr const char* every_tenth_row = "every-tenth";
 
-// Whether a --validation is a share, above 0 and below 1. Error if it is any other number.
+// Whether the value of --validation is a share, which is above 0 and below 1. Throws an Error if it is another number.
 bool is_share(const std::string& validation);
 
-// The metric that --best-by names, or "loss".
+// Returns the metric that --best-by names, or "loss".
 std::string metric_of(const std::string& best_by);
 
 struct TrainOptions {
@@ -28,43 +28,43 @@ struct TrainOptions {
   DataOptions form;
   std::string text, data, test, out, log, from, resume;
   std::string validation = "0.1";    // a share of the rows, a file, a folder, or every_tenth_row
-  std::string split = "80/10/10";    // weft::text_split
-  std::optional<std::int64_t> fold;  // this run's fold, from 0, if it is one of --folds
-  std::int64_t folds = 0;            // number of folds; without `fold`, all are run in turn; 0: none
-  std::string pad_to;                // "exact", a number, or empty: filled_length() of train_data.cpp
+  std::string split = "80/10/10";    // see weft::text_split
+  std::optional<std::int64_t> fold;  // index of this run's fold, from 0, if it is one of --folds
+  std::int64_t folds = 0;            // number of folds; 0: none. Without `fold`, all folds are run one after the other.
+  std::string pad_to;                // "exact", a number, or empty for the default of filled_length() in train_data.cpp
   std::optional<std::int64_t> batch, steps, warmup, micro_batches, eval_every;
   std::optional<double> epochs;
   std::int64_t patience = 0;
   std::string best_by = "loss";  // one of best_by_names
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0, word_dropout = 0;
-  std::string balance;                       // weft::Balance; empty: none
+  std::string balance;                       // a name of weft::Balance; empty: none
   std::optional<double> focal, huber;        // see weft::ObjectiveOptions
-  std::optional<std::int64_t> patch, shift;  // of pictures
-  std::optional<std::int64_t> dimensions;    // of the vectors that a text gets
+  std::optional<std::int64_t> patch, shift;  // for pictures
+  std::optional<std::int64_t> dimensions;    // of a text's vector, for the task retrieval
   std::optional<std::int64_t> loaders;       // see weft::TrainOptions
   std::optional<double> ema;                 // see weft::TrainOptions
-  std::string rates;                         // "NAME=FACTOR,…" of parameter groups
-  bool flips = false;                        // of pictures
+  std::string rates;                         // "NAME=FACTOR,…" for parameter groups
+  bool flips = false;                        // for pictures
   std::string frames, target;                // names of a series' columns, separated by commas
-  std::int64_t horizon = 1, season = 0;      // of a series
+  std::int64_t horizon = 1, season = 0;      // for a series
   weft::OptimizerOptions optimizer;
   std::string schedule = "cosine";
   weft::Precision precision = weft::Precision::f32;
   std::uint64_t seed = 1, split_seed = 0;
-  weft::Ranks* ranks = nullptr;  // null: not under mpirun
+  weft::Ranks* ranks = nullptr;  // null without mpirun
   bool recompute = false, overwrite = false, keep_going = false, find_lr = false;
 
   void add_to(CLI::App& command);
-  // Call this after parsing. It restores which options need a text or rows, since run.json may name these. See
-  // check_partners.
+  // Call this after parsing. It restores the rules that some options need --text or --data. They are suspended during
+  // parsing, because run.json may name the data. check_partners() checks them.
   void parsed() const;
-  // Error if --log names a file that is read, like any other option of type FILE, or one that the run itself writes.
+  // Throws an Error if --log names a file that another option names, or a file that the run itself writes.
   void check_log(const CLI::App& command) const;
-  // `steps` must be set.
+  // Returns the options of the trainer. Set `steps` before this call.
   weft::TrainOptions training(const weft::Model& made) const;
   weft::LearningOptions learning() const;
 
  private:
-  std::vector<std::pair<CLI::Option*, CLI::Option*>> of_data_;  // options, each with the one that it needs
+  std::vector<std::pair<CLI::Option*, CLI::Option*>> of_data_;  // options, each with the option that it needs
 };

@@ -13,7 +13,7 @@
 
 namespace {
 
-// Prints what the exchange between ranks cost, as rank 0 measured it.
+// Prints the cost of the exchange between ranks, measured on rank 0.
 void print_exchange(const weft::RunResult& result, std::int64_t steps) {
   char text[128];
   std::snprintf(text, sizeof text, "gradients sent %.2f MB a step, waited for %.2f ms a step\n",
@@ -22,7 +22,7 @@ void print_exchange(const weft::RunResult& result, std::int64_t steps) {
   std::cout << text;
 }
 
-// Prints the share of the time in which steps waited for batches.
+// Prints the share of the time that steps waited for batches.
 void print_data_wait(double share) {
   char text[64];
   std::snprintf(text, sizeof text, "waited for data %.1f %% of the time\n", 100 * share);
@@ -42,7 +42,7 @@ void print_best(const weft::Trainer& trainer) {
   std::cout << "\n";
 }
 
-// A mean over all rows hides a label that is never predicted.
+// Prints a warning about labels that are never predicted, because a mean over all rows hides them.
 void warn_of_never_predicted(const char* where, const weft::Evaluation& evaluation,
                              const std::vector<std::string>& labels) {
   if (!evaluation.confusion) return;
@@ -119,7 +119,7 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
   print_memory();
 }
 
-// A column for each metric.
+// The table has a column for each metric.
 void print_folds(const std::vector<weft::TestResult>& tests) {
   const std::vector<weft::Metric>& metrics = tests.front().evaluation.metrics;
   const auto print = [](const std::string& name, const std::vector<std::string>& cells) {

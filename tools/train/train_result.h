@@ -1,4 +1,4 @@
-// What weft train prints at the end of a run, and the run's test.
+// Measures the test set at the end of a run, and prints the run's results.
 #pragma once
 #include <weft/trainer.h>
 
@@ -7,17 +7,19 @@
 #include "train/train_data.h"
 #include "train/train_options.h"
 
-// Measures the best checkpoint on the test data, if there are any. If a signal asks to stop, it says so and returns
-// nothing.
+// Measures the best checkpoint on the test set, if there is one. If a signal asks to stop, prints a line and returns no
+// value.
 std::optional<weft::TestResult> measure_test(const weft::RunFolder& folder, const Training& training,
                                              const TrainOptions& o);
 
 // Prints "test loss 0.3412 at step 500", the other metrics, and labels that are never predicted.
 void print_test(const weft::TestResult& test, const Training& training);
 
-// Prints all results of a run that has now taken `steps` steps. test: none if the run has none.
+// Prints all results of a run. `steps` is the number of steps in this process. `test` has no value if the run has no
+// test set.
 void print_result(const weft::Trainer& trainer, const weft::RunResult& result, const TrainOptions& o,
                   const Training& training, std::int64_t steps, const std::optional<weft::TestResult>& test);
 
-// Prints a line for each fold's test, and the mean and standard deviation (of a sample: n - 1) of each figure.
+// Prints a line for each fold's test result, and the mean and the sample standard deviation (with n - 1) of each
+// metric.
 void print_folds(const std::vector<weft::TestResult>& tests);

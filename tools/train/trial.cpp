@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// CLI::App holds pointers into the options, so they live together.
+// CLI::App has pointers into the options, so both are members of one object.
 struct Parsed {
   explicit Parsed(const std::vector<std::string>& given) {
     options.add_to(command);
@@ -39,7 +39,7 @@ struct Parsed {
   CLI::App command;
 };
 
-// The sizes of the files in a folder, in bytes.
+// Returns the total size of the files in a folder, in bytes.
 std::int64_t folder_bytes(const std::string& folder) {
   std::int64_t bytes = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
@@ -51,7 +51,7 @@ TrialResult without_score(const std::string& why) { return {{}, why, ""}; }
 
 std::string describe_bytes(std::int64_t bytes) { return grouped(bytes) + " bytes"; }
 
-// Saves the run's best checkpoint in 8 bits, and measures that.
+// Quantizes the run's best checkpoint to 8 bits, saves it, and measures it.
 TrialResult quantized(const TrainOptions& o, const weft::Data& data, const TrialLimits& limits) {
   const std::string folder = o.out + "/int8";
   weft::Checkpoint checkpoint = weft::load_checkpoint(weft::best_path(o.out), weft::Purpose::inference);
@@ -89,7 +89,7 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
   fs::remove_all(o.out);
   Training training = load_training(o);
   choose_steps(o, training);
-  // A weight takes a byte, so this model needs not be trained.
+  // Each weight takes a byte, so a model with more parameters than bytes is too large and need not be trained.
   const std::int64_t parameters = weft::parameter_count(training.model->parameters());
   if (limits.bytes > 0 && parameters > limits.bytes)
     return without_score("too large: " + grouped(parameters) + " parameters");

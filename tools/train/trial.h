@@ -1,4 +1,4 @@
-// One training run among several that are compared.
+// A trial is one of several training runs that weft tune compares.
 #pragma once
 #include <weft/labelled_texts.h>
 #include <weft/trainer.h>
@@ -10,26 +10,27 @@
 #include <vector>
 
 struct TrialLimits {
-  std::int64_t bytes = 0;                            // of the checkpoint in 8 bits; 0: it isn't quantized
-  std::function<bool(const weft::Progress&)> go_on;  // called after each step; false cuts the trial off
+  std::int64_t bytes = 0;                            // maximum size of the 8-bit checkpoint; 0: it isn't quantized
+  std::function<bool(const weft::Progress&)> go_on;  // called after each step; ends the trial by returning false
 };
 
 struct TrialResult {
-  std::optional<double> score;  // of the validation; higher is better. None if the trial was cut off or is too large
-  std::string text;             // "accuracy 91.20 %", or why there is no score
-  std::string checkpoint;       // the folder of the run's best checkpoint, or of that in 8 bits
+  // The score on the validation set. Higher is better. There is none if the trial was cut off or is too large.
+  std::optional<double> score;
+  std::string text;        // "accuracy 91.20 %", or the reason why there is no score
+  std::string checkpoint;  // the folder of the run's best checkpoint, or of its 8-bit version
 };
 
-// What the rows of --data are.
+// The task and the content of the rows of --data.
 struct TrialRows {
   weft::Task task;
   weft::RowContent content;
 };
 
-// Reads the rows that these options of weft train name. UsageError for what weft train refuses.
+// Reads the rows that these options of weft train name. Throws a UsageError for options that weft train refuses.
 TrialRows rows_of_trials(const std::vector<std::string>& options);
 
-// Trains in the folder of --out, whose content is removed. The score is that of --best-by.
+// Trains a model in the folder of --out, whose content is removed first. The score is the metric of --best-by.
 TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits& limits);
 
 // Measures a trial's checkpoint on the test rows of `options`, which must have --test.

@@ -12,7 +12,7 @@ std::int64_t below(std::int64_t end, const weft::Random& random, std::uint64_t i
   return std::min(end - 1, static_cast<std::int64_t>(random.uniform(i) * static_cast<double>(end)));
 }
 
-// --steps and --epochs exclude each other.
+// Removes the options that the user has fixed. --steps also fixes --epochs, because they exclude each other.
 void remove_fixed(SearchSpace& space, std::vector<std::string> fixed) {
   if (std::find(fixed.begin(), fixed.end(), "--steps") != fixed.end()) fixed.push_back("--epochs");
   const auto is_fixed = [&](const std::string& option) {
@@ -23,7 +23,8 @@ void remove_fixed(SearchSpace& space, std::vector<std::string> fixed) {
     std::erase_if(start, [&](const auto& setting) { return is_fixed(setting.first); });
 }
 
-// Whether the option has an effect with the other options. It has if the option that it needs is fixed.
+// Whether the option has an effect together with the other settings. If the option that it needs is fixed, the answer
+// is true.
 bool applies(const SearchSpace& space, const Choice& choice, const Settings& settings) {
   if (choice.needs.empty()) return true;
   const auto other = settings.find(choice.needs);
@@ -37,7 +38,7 @@ Settings completed(const SearchSpace& space, Settings settings) {
   return settings;
 }
 
-// A different value, more often one near the present value than one far from it.
+// Returns a different value. A neighbor of the present value is more likely than other values.
 std::string changed(const Choice& choice, const std::string& value, const weft::Random& random) {
   const std::int64_t count = std::ssize(choice.values);
   if (count < 2) return value;
@@ -51,7 +52,7 @@ std::string changed(const Choice& choice, const std::string& value, const weft::
   return choice.values[static_cast<std::size_t>(next)];
 }
 
-// One of the best trials, the best one most often. Null if no trial has a score.
+// Returns one of the best trials, most often the best one, or null if no trial has a score.
 const Trial* one_of_the_best(const std::vector<Trial>& trials, const weft::Random& random) {
   std::vector<const Trial*> ranked;
   for (const Trial& trial : trials)
@@ -78,7 +79,8 @@ Settings neighbor(const SearchSpace& space, Settings settings, const weft::Rando
 
 }  // namespace
 
-// Without layers a model averages its tokens, and all architectures are alike; TNN's mean needs no other option.
+// Without layers, a model of any architecture averages its tokens. TNN is used for this, because it does so without any
+// other option.
 SearchSpace text_space(const std::string& task, const std::vector<std::string>& fixed) {
   SearchSpace space;
   space.choices = {
@@ -153,7 +155,7 @@ SearchSpace number_space(bool pictures, const std::vector<std::string>& fixed) {
 
 std::optional<Settings> next_settings(const SearchSpace& space, const std::vector<Trial>& trials, std::uint64_t seed) {
   if (space.choices.empty()) return trials.empty() ? std::optional<Settings>(Settings{}) : std::nullopt;
-  // without layers FNet sees only the first token
+  // without layers, FNet sees only the first token
   const auto is_useless = [](const Settings& settings) {
     const auto layers = settings.find("--layers"), arch = settings.find("--arch");
     return layers != settings.end() && arch != settings.end() && layers->second == "0" && arch->second == "fnet";

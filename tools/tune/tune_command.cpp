@@ -1,4 +1,4 @@
-// weft tune: tries settings of weft train within a time and a size.
+// weft tune: searches for good settings of weft train within limits of time and size.
 #include <weft/checkpoint.h>
 #include <weft/error.h>
 #include <weft/os.h>
@@ -36,7 +36,7 @@ struct TuneOptions {
   std::uint64_t seed = 1;
 };
 
-// "90", "5:00" or "1:30:00", in seconds.
+// Returns the seconds of a time like "90", "5:00" or "1:30:00".
 double read_time(const std::string& typed) {
   static const std::regex form("(?:(?:([0-9]{1,3}):)?([0-9]{1,3}):)?([0-9]{1,7})");
   std::smatch parts;
@@ -48,7 +48,7 @@ double read_time(const std::string& typed) {
   return seconds;
 }
 
-// "500000", "500k" or "1.5M", in bytes.
+// Returns the bytes of a size like "500000", "500k" or "1.5M".
 std::int64_t read_size(const std::string& typed) {
   const double unit = typed.ends_with("k") ? 1e3 : typed.ends_with("M") ? 1e6 : typed.ends_with("G") ? 1e9 : 1;
   const auto number = parse_decimal<double>(unit == 1 ? typed : typed.substr(0, typed.size() - 1));
@@ -76,14 +76,15 @@ std::string describe_search(const TuneOptions& o) {
          "\n";
 }
 
-// A search in a folder: its trials so far, and how long they took.
+// A search in a folder, with its trials so far and their total time.
 class Search {
  public:
-  // measure: --best-by of all trials, or empty if the fixed options have it or it is the loss.
+  // `measure` is the value of --best-by for all trials. It is empty if the fixed options contain --best-by or if the
+  // trials are compared by loss.
   Search(const TuneOptions& o, SearchSpace space, std::string measure)
       : o_(o), space_(std::move(space)), measure_(std::move(measure)) {}
 
-  // Reads the trials of an earlier call. A line that a killed process wrote in part is removed.
+  // Reads the trials of an earlier call. Removes an incomplete line, which a killed process may leave.
   void read_trials() {
     const std::string path = trials_path(o_.out);
     std::error_code ignored;
@@ -105,7 +106,7 @@ class Search {
   }
 
  private:
-  // Returns false if the line is not that of a trial.
+  // Reads the line of a trial. Returns false if the line has another form.
   bool read_trial(const std::string& line) try {
     const json trial = json::parse(line);
     Trial read{trial.at("settings").get<Settings>(), {}};
@@ -116,7 +117,7 @@ class Search {
     return false;
   }
 
-  // The next settings; none if the time or the trials are used up.
+  // Returns the next settings, or no value if the search is at its end.
   std::optional<Settings> next() const {
     if (o_.trials > 0 && std::ssize(trials_) >= o_.trials) return std::nullopt;
     if (o_.seconds > 0 && seconds_ >= o_.seconds) return std::nullopt;
@@ -141,7 +142,7 @@ class Search {
 
   std::string folder(std::size_t number) const { return o_.out + "/trial-" + std::to_string(number); }
 
-  // Returns false if a signal asks to stop.
+  // Runs a trial. Returns false if a signal asks to stop.
   bool run_one(Trial trial) {
     const auto start = std::chrono::steady_clock::now();
     const auto elapsed = [&] {
@@ -155,13 +156,13 @@ class Search {
     TrialLimits limits;
     limits.bytes = o_.bytes;
     limits.go_on = [&](const weft::Progress& progress) {
-      constexpr std::int64_t enough = 20;  // steps, after which the time left is known well enough
+      constexpr std::int64_t enough = 20;  // number of steps after which the remaining time is known well enough
       return o_.seconds <= 0 || progress.step < enough || seconds_ + elapsed() + progress.seconds_left <= o_.seconds;
     };
     TrialResult result;
     try {
       result = run_trial(options, limits);
-    } catch (const std::runtime_error& error) {  // settings that don't fit together, or these data
+    } catch (const std::runtime_error& error) {  // for settings that contradict each other or don't fit the data
       result.text = std::string("failed: ") + error.what();
       ++failed_;
     }
@@ -187,10 +188,10 @@ class Search {
     return stop_signal() == 0 || stopped();
   }
 
-  // Says how to go on. Returns false.
+  // Prints how to continue. Returns false.
   bool stopped() const {
     std::cerr << "weft: stopped after " << trials_.size() << " trials: weft tune --resume " << o_.out
-              << " goes on; its --time and --trials include the trials so far" << std::endl;
+              << " continues; its --time and --trials include the trials so far" << std::endl;
     return false;
   }
 
@@ -224,12 +225,12 @@ class Search {
   std::string measure_;
   std::vector<Trial> trials_;
   double seconds_ = 0;
-  std::size_t best_ = 0;    // its number, from 1; 0: none
+  std::size_t best_ = 0;    // number of the best trial, from 1; 0: none
   std::size_t failed_ = 0;  // trials of this call that ended with an error
   TrialResult best_result_;
 };
 
-// Takes the search of a folder that an earlier call began, except its limits.
+// Reads the settings of a search that an earlier call began. Its limits on time and trials are not kept.
 void take_up(TuneOptions& o) {
   const std::string path = search_path(o.resume);
   const json search = parse_json(weft::os::read_file(path), path);
@@ -248,13 +249,13 @@ void take_up(TuneOptions& o) {
 void begin(TuneOptions& o) {
   std::error_code ignored;
   if (fs::exists(search_path(o.out), ignored))
-    throw Error("\"" + o.out + "\" already has a search: --resume " + o.out + " goes on with it");
+    throw Error("\"" + o.out + "\" already contains a search: --resume " + o.out + " continues it");
   if (fs::exists(o.out, ignored) && !fs::is_empty(o.out, ignored))
     throw Error("\"" + o.out + "\" is not an empty folder: give a new or an empty folder for the search");
   if (!fs::exists(o.data, ignored)) throw Error("\"" + o.data + "\": no such file or folder");
   o.data = fs::absolute(o.data).lexically_normal().string();
   if (!o.test.empty()) o.test = fs::absolute(o.test).lexically_normal().string();
-  // a search may go on from another folder
+  // paths are absolute, because a search may be continued from another folder
   for (std::size_t i = 1; i < o.fixed.size(); ++i)
     if ((o.fixed[i - 1] == "--validation" || o.fixed[i - 1] == "--from" || o.fixed[i - 1] == "--tokenizer") &&
         fs::exists(o.fixed[i], ignored))
@@ -263,7 +264,7 @@ void begin(TuneOptions& o) {
   weft::os::append(search_path(o.out), describe_search(o));
 }
 
-// The names of the fixed options. UsageError for those that tune itself sets.
+// Returns the names of the fixed options. Throws a UsageError for an option that weft tune itself sets.
 std::vector<std::string> fixed_names(const TuneOptions& o) {
   std::vector<std::string> names;
   for (const std::string& word : o.fixed)
@@ -286,7 +287,7 @@ int tune(TuneOptions& o) {
   if (!has("--arch")) probe.insert(probe.end(), {"--arch", "gmlp"});
   const TrialRows rows = rows_of_trials(probe);
   if (o.resume.empty()) begin(o);
-  const weft::os::FolderLock lock(o.out);  // one search at a time
+  const weft::os::FolderLock lock(o.out);  // only one process at a time may search in the folder
   const bool are_texts = rows.content == weft::RowContent::texts;
   const bool by_accuracy = rows.task == weft::Task::classifier && !has("--best-by");
   Search search(o,
@@ -301,28 +302,31 @@ int tune(TuneOptions& o) {
 }  // namespace
 
 Command tune_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("tune", "Find good settings of weft train within a time and a size");
+  CLI::App* command = weft.add_subcommand("tune", "Find good settings of weft train within limits of time and size");
   const auto o = std::make_shared<TuneOptions>();
   auto* resume = add_text(*command, "--resume", "FOLDER", o->resume,
-                          "Go on with the search in this folder; --time and --trials include the trials so far");
+                          "Continue the search in this folder; --time and --trials include the trials so far");
   for (CLI::Option* option :
        {add_text(*command, "--data", "FILE|DIR", o->data,
-                 "Labeled rows as for weft train. A tenth of them is the validation set, which chooses the best "
+                 "Labeled rows as for weft train. A tenth of them is the validation set, which determines the best "
                  "trial"),
         add_text(*command, "--test", "FILE|DIR", o->test, "Test set, on which only the best model is measured"),
         add_text(*command, "--out", "FOLDER", o->out, "Folder of the search; it keeps the best trial's run"),
         add_option(
             *command, "--size", "SIZE", [o](const std::string& typed) { o->bytes = read_size(typed); },
-            help_text("Maximum size of the checkpoint in 8 bits: 500k, 2M", "", "no limit, not in 8 bits")),
+            help_text("Maximum size of the checkpoint, which is quantized to 8 bits, for example 500k or 2M", "",
+                      "no limit and no quantization")),
         add_number(*command, "--seed", o->seed, {0}, "Seed of the search")})
     resume->excludes(option);
   add_option(
       *command, "--time", "TIME", [o](const std::string& typed) { o->seconds = read_time(typed); },
-      help_text("Time of the search: 90 (seconds), 5:00, 1:30:00. A trial that would exceed the time is cut off", "",
-                "no limit"));
+      help_text(
+          "Maximum time of the search, for example 90 (seconds), 5:00 or 1:30:00. A trial that would exceed it is "
+          "cut off",
+          "", "no limit"));
   const std::function<void(std::int64_t)> set_trials = [o](std::int64_t n) { o->trials = n; };
   add_number(*command, "--trials", set_trials, {1},
-             "Number of trials. Without --time the same seed and number give the same result", "no limit");
+             "Maximum number of trials. Without --time, the same seed and number give the same result", "no limit");
   command
       ->add_option("options", o->fixed,
                    "After --: options of weft train that all trials share and that are not searched")
@@ -333,7 +337,7 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
       "  weft tune --data train.csv --test test.csv --time 5:00 --out search\n"
       "  weft tune --data train.csv --time 5:00 --size 1M --out small -- --columns text=body,label=kind\n"
       "  weft tune --resume search --time 20:00\n"
-      "Ctrl-C stops the search, and --resume goes on with it. At its end, the search prints the\n"
-      "command of the best trial.");
+      "Ctrl-C stops the search, and --resume continues it. At its end, the search prints the command of\n"
+      "the best trial.");
   return {command, [o] { return tune(*o); }};
 }

@@ -121,11 +121,13 @@ struct RunResult {
   double seconds_waited = 0;             ///< time in which this rank only waited for gradients of others
 };
 
+#pragma GCC visibility push(hidden)
 namespace detail {
-class [[gnu::visibility("hidden")]] BatchAhead;
-class [[gnu::visibility("hidden")]] GradientExchange;
-class [[gnu::visibility("hidden")]] WeightAverage;
+class BatchAhead;
+class GradientExchange;
+class WeightAverage;
 }  // namespace detail
+#pragma GCC visibility pop
 
 /// Trains one model. Only one thread may use a trainer. No other thread may use the model meanwhile, because each step
 /// writes its parameters. The trainer has threads of its own, which call Data::training() for the next batches while a

@@ -80,7 +80,7 @@ def test_arguments(tmp_path, place):
 
 def test_what_it_refuses(tmp_path):
     torch.save({"model": {"w": torch.ones(2)}, "step": 3}, tmp_path / "m.pt")
-    assert ("expected only tensors, got also model, step; if one of these is the state dict" in
+    assert ("expected only tensors, but also got model, step; if one of these is the state dict" in
             run(tmp_path / "m.pt", tmp_path / "x").stderr)
     assert ('expected the key "net" in the file, got model, step' in
             run("--key", "net", tmp_path / "m.pt", tmp_path / "x").stderr)

@@ -107,7 +107,7 @@ def test_a_lost_line_of_code_is_found(root):
 def test_a_lost_formula_is_found(root):
     body = built(root)[1]
     site = site_of(root, body[:body.index("<math")] + body[body.index("</math>") + 7:])
-    assert any("0 formulas are drawn, the program has 1" in e for e in check_site.check(site, root))
+    assert any("the page has 0 formulas, but the program has 1" in e for e in check_site.check(site, root))
 
 
 @pytest.mark.parametrize("body, error", [
