@@ -190,8 +190,8 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
   if (metadata.contains("quantized")) quantized = quantization_from_name(metadata.at("quantized"));
   if (quantized && purpose == Purpose::training)
     throw Error(std::string("[checkpoint] the model is quantized to ") + quantization_name(*quantized) +
-                " and can only be used for inference (Purpose::inference). Train the original checkpoint, and quantize "
-                "the result");
+                " and can only be used for inference (Purpose::inference). Train the original checkpoint, then "
+                "quantize it again");
   if (quantized) load_quantized(file, *checkpoint.model, *quantized);
   else load_parameters(*checkpoint.model, file, {}, {purpose, false});
   read_labels(metadata, *checkpoint.model, checkpoint.info);

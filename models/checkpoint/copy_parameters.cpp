@@ -47,8 +47,8 @@ std::map<std::string, std::size_t> head_axes(const Model& model) {
   return axes;
 }
 
-// Returns `value`, with some slices along `axis` replaced by slices of `trained`. Each pair in `same` has the index of a
-// slice of `trained` and the index of the slice of `value` that it replaces.
+// Returns `value`, with some slices along `axis` replaced by slices of `trained`. Each pair in `same` has the index of
+// a slice of `trained` and the index of the slice of `value` that it replaces.
 Tensor with_outputs(const Tensor& value, const Tensor& trained, std::size_t axis,
                     const std::vector<std::pair<std::int64_t, std::int64_t>>& same) {
   const auto along = static_cast<std::int64_t>(axis);

@@ -96,8 +96,8 @@ class Loading {
     sources.clear();
   }
 
-  // Returns why the tensor doesn't fit, or an empty text if it fits. A tensor that must be rearranged is loaded for this
-  // check.
+  // Returns why the tensor doesn't fit, or an empty text if it fits. A tensor that must be rearranged is loaded for
+  // this check.
   std::string misfit_of(const Source& source, const std::string& name, const Parameter& parameter) const {
     const std::string who = source.tensor + (source.tensor == name ? "" : " (" + name + ")");
     const std::string& stored = file_.stored_dtype(source.tensor);

@@ -48,7 +48,7 @@ void detail::load_quantized(const SafetensorsFile& file, Model& model, DType to)
   std::size_t tensors = 0;
   for (const auto& [name, parameter] : model.parameters()) {
     const Shape shape = parameter.value().shape();
-    if (parameter.quantizable() && file.stored_dtype(name) == "F32")  // it was marked so before saving
+    if (parameter.quantizable() && file.stored_dtype(name) == "F32")  // was not quantizable when saved
       Parameter(parameter).set_quantizable(false);
     const bool rounded = parameter.quantizable();
     if (rounded && to == DType::i8 && shape.at(1) > QuantizedWeight::most_columns)

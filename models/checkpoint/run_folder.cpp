@@ -22,7 +22,7 @@ std::string model_in(const std::string& folder) { return folder + "/model.safete
 std::string aside(const std::string& folder) { return folder + "/replaced"; }         // a complete run
 std::string on_the_way(const std::string& folder) { return folder + "/.replacing"; }  // a part of a run
 
-// Whether this entry exists. A dangling link exists, too.
+// Whether this entry exists. A dangling link counts as existing.
 bool is_there(const std::string& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(path, ignored));

@@ -24,8 +24,8 @@ std::size_t find_gap(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-// Returns the text's ids. If the tokenizer recognizes the name of its mask, the text is encoded with this name in each gap.
-// Otherwise the parts between gaps are encoded separately.
+// Returns the text's ids. If the tokenizer recognizes the name of its mask, the text is encoded with this name in each
+// gap. Otherwise the parts between gaps are encoded separately.
 std::vector<std::int64_t> encode(const Tokenizer& tokenizer, const std::string& text) {
   const SpecialIds special = tokenizer.special();
   if (special.sep) {

@@ -74,12 +74,12 @@ void update_parameters(ParameterRange& range, const UpdateStep& step) {
 OptimizerKind adafactor() {
   OptimizerKind kind;
   kind.name = "adafactor";
-  kind.own = {
-      {"decay-power", 0.8, 0, 1, "the mean squares move toward a new gradient by the fraction step^-decay-power"},
-      {"threshold", 1, 1e-9, std::numeric_limits<double>::infinity(),
-       "maximum root mean square of an update, relative to the learning rate"},
-      {"least-rms", 1e-3, 0, std::numeric_limits<double>::infinity(),
-       "minimum of the factor by which a parameter's root mean square scales its learning rate"}};
+  kind.own = {{"decay-power", 0.8, 0, 1,
+               "each step moves the mean squares by the fraction step^-decay-power toward the new squares"},
+              {"threshold", 1, 1e-9, std::numeric_limits<double>::infinity(),
+               "maximum root mean square of an update, relative to the learning rate"},
+              {"least-rms", 1e-3, 0, std::numeric_limits<double>::infinity(),
+               "lower bound of a parameter's root mean square, by which its learning rate is multiplied"}};
   kind.rate = 20;
   kind.states = 1;
   kind.update = update_parameters;

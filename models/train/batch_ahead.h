@@ -1,5 +1,5 @@
-// Prepares the batches of the next training steps on its own threads while the current step is computed. A batch depends
-// only on its number, so this affects only the time.
+// Prepares the batches of the next training steps on its own threads while the current step is computed. A batch
+// depends only on its number, so this affects only the time.
 #pragma once
 #include <condition_variable>
 #include <exception>

@@ -11,9 +11,8 @@ namespace weft::detail {
 namespace {
 
 // bench: bench/ranks/ranks. Larger buckets: more of the transfer remains after backward. Smaller: a network's latency
-// dominates.
-constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10,
-                       buckets_at_least = 16;           // the first two are in bytes
+// dominates. The two sizes are in bytes; buckets_at_least is a number of buckets.
+constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10, buckets_at_least = 16;
 constexpr std::size_t slots = 4;                        // the maximum number of buckets on their way to owners
 constexpr std::int64_t piece_alignment = 16;            // elements
 constexpr auto pause = std::chrono::microseconds(250);  // between polls, which take CPU time from backward
@@ -157,8 +156,8 @@ void GradientExchange::wait_for_round() {
   if (error_) std::rethrow_exception(error_);
 }
 
-// Polls the transfers once, and starts everything that can start. Returns whether it made progress. The caller holds the
-// mutex.
+// Polls the transfers once, and starts everything that can start. Returns whether it made progress. The caller holds
+// the mutex.
 bool GradientExchange::drive() try {
   bool changed = false;
   for (const std::size_t ready = ready_; sent_ < ready && sent_ - added_ < slots; changed = true) send(sent_++);

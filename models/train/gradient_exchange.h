@@ -1,13 +1,13 @@
 // Adds up the ranks' gradients in rank order, bucket by bucket, while backward still computes the remaining gradients.
 //
 // A step has rounds. In each round a rank computes the gradient of one micro-batch, or of none. The flat gradient is
-// split into buckets, and each bucket into one piece for each rank, its owner. In each round, every rank sends its pieces
-// to their owners (to_owners), and each owner computes the sum g_0 + g_1 + … of its piece. After the last round, the
-// owners send the sums to all ranks (from_owners).
+// split into buckets, and each bucket into one piece for each rank, its owner. In each round, every rank sends its
+// pieces to their owners (to_owners), and each owner computes the sum g_0 + g_1 + … of its piece. After the last round,
+// the owners send the sums to all ranks (from_owners).
 //
 // To make results independent of the number of ranks, each gradient is added separately: the sum over rounds and ranks
-// has the same bits as the sum that one process computes over all micro-batches. If each rank first computed its own sum
-// g_r + g_(r + ranks) + …, the result would be rounded differently. Therefore each round sends its gradients to the
+// has the same bits as the sum that one process computes over all micro-batches. If each rank first computed its own
+// sum g_r + g_(r + ranks) + …, the result would be rounded differently. Therefore each round sends its gradients to the
 // owners. For G bytes of gradient, a rank sends on average (1 + 1 / rounds) · G · (1 - 1 / ranks) bytes per round.
 #pragma once
 #include <atomic>
@@ -34,8 +34,8 @@ struct GradientBucket {
 };
 
 // The buckets in the order in which backward probably completes them: from the last matrix to the first, then the
-// vectors. The vectors come last because the vectors of the first and the last layers are stored next to each other. The
-// order affects only the time.
+// vectors. The vectors come last because the vectors of the first and the last layers are stored next to each other.
+// The order affects only the time.
 std::vector<GradientBucket> gradient_buckets(ParameterSet& set, int ranks, int rank);
 
 class GradientExchange : public GradientSink {
@@ -89,13 +89,13 @@ class GradientExchange : public GradientSink {
 
   Round next_{0, true, true};
   bool open_ = false;                  // whether backward of the round has begun
-  std::atomic<std::size_t> ready_{0};  // the number of complete buckets; they are the first ones
+  std::atomic<std::size_t> ready_{0};  // the first ready_ buckets are complete
 
   std::mutex mutex_;  // protects the members below
   std::condition_variable begun_;
   Round round_{0, true, true};
   bool active_ = false, ends_ = false;
-  std::size_t sent_ = 0, added_ = 0, returned_ = 0;                // numbers of buckets; they are the first ones
+  std::size_t sent_ = 0, added_ = 0, returned_ = 0;                // numbers of buckets, counted from the first
   std::deque<std::unique_ptr<Transfer>> to_owners_, from_owners_;  // under way
   std::exception_ptr error_;  // never reset, because later rounds can't use transfers that are still under way
   std::uint64_t bytes_sent_ = 0;

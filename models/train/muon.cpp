@@ -2,8 +2,8 @@
 // moves along the orthogonal matrix that is nearest to its momentum, so that all directions change equally fast:
 //   m = momentum m + (1 - momentum) g;  u = momentum m + (1 - momentum) g (Nesterov);  o ≈ U Vᵀ where u = U S Vᵀ;
 //   p = (1 - lr weight_decay) p - 0.2 √max(rows, columns) lr o.
-// The factor gives o the root mean square of AdamW's changes (section 2.2 of the second source), so that
-// learning rates and weight decays for AdamW are also suitable for Muon. AdamW updates vectors, embeddings and heads.
+// The factor gives o the root mean square of AdamW's changes (section 2.2 of the second source), so that learning
+// rates and weight decays for AdamW are also suitable for Muon. AdamW updates vectors, embeddings and heads.
 #include "train/muon.h"
 
 #include <algorithm>

@@ -30,7 +30,8 @@ OptimizerKind kind_of(const UpdateRule& rule) {
   return kind;
 }
 
-// weft's own optimizers are the update rules, and two optimizers that treat a parameter as a matrix: Muon and Adafactor.
+// weft's own optimizers are the update rules, and two optimizers that treat a parameter as a matrix: Muon and
+// Adafactor.
 Registry<OptimizerKind>& registry() {
   static Registry<OptimizerKind> made = {};
   static const bool filled = [] {

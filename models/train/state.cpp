@@ -1,5 +1,5 @@
-// The training state from which a stopped run continues. It has the parameters, the optimizer's state, the step, and the
-// options that must not change.
+// The training state from which a stopped run continues. It has the parameters, the optimizer's state, the step, and
+// the options that must not change.
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -122,8 +122,7 @@ void Trainer::check_ranks() {
   std::vector<std::pair<std::string, std::string>> facts{{"build of weft", build},
                                                          {"instruction set", isa_name(Context::current().isa())},
                                                          {"number of ranks", std::to_string(ranks())}};
-  for (const char* first :
-       {"data", "precision", "optimizer"}) {  // compared first, because other settings follow from them
+  for (const char* first : {"data", "precision", "optimizer"}) {  // other settings follow from these
     facts.emplace_back(first, run.at(first).dump());
     run.erase(first);
   }

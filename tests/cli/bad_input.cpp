@@ -75,7 +75,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(gmlp + "--data " + (folder / "empty"), "is empty");
   refuses(gmlp + "--data " + (folder / "row"),
           "all rows have the label \"1\"; a classifier needs at least two labels (--columns");
-  refuses(gmlp + "--data " + (folder / "columns"), "row 2: expected 3 columns like in row 1, got 2");
+  refuses(gmlp + "--data " + (folder / "columns"), "row 2: expected 3 columns as in row 1, got 2");
   refuses(gmlp + "--data " + (folder / "latin1"), "--format");
   refuses(gmlp + "--data " + (folder / "rows") + " --test " + (folder / "class"),
           "class\": row 3: the label is \"x\", expected one of \"1\", \"2\" (--skip-bad-rows");

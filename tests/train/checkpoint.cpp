@@ -105,7 +105,7 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
     return message;
   };
   CHECK(error([](Json&, Tensors&) {}).empty());
-  CHECK(contains(error([](Json& j, Tensors&) { j["version"] = 2; }), "has version 2"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["version"] = 2; }), "has format version 2"));
   CHECK(contains(error([](Json& j, Tensors&) { j["arch"] = "rnn"; }), "unknown architecture \"rnn\""));
   CHECK(contains(error([](Json& j, Tensors&) {
                    j["task"] = "classifier";
