@@ -9,8 +9,8 @@
 
 namespace weft::detail {
 
-// The tensors that a checkpoint stores for the parameters: their values and, for an i8 parameter NAME, also its scales
-// as NAME_scale.
+// Returns the tensors that a checkpoint stores for the parameters: their values and, for an i8 parameter NAME, also its
+// scales as NAME_scale.
 std::vector<std::pair<std::string, Tensor>> stored_tensors(const NamedParameters& parameters);
 
 // Sets the parameters of the model to the file's values for inference, which are rounded to bf16 or i8, or unchanged.

@@ -1,4 +1,4 @@
-// A row of JSON lines.
+// Parses a row of a file of JSON lines.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -62,8 +62,8 @@ class RowReader {
   std::int64_t row_ = 0, line_ = 1, several_ = 0;
 };
 
-// The meaning of a quotation mark at the beginning of a field. In a quoted field, doubled marks stand for one. A mark
-// at any other place is text.
+// The meaning of a quotation mark at the beginning of a field. In a quoted field, a doubled mark stands for one mark. A
+// mark at any other place is text.
 enum class Quotes {
   literal,  // the mark is text
   // It encloses the field, up to the next delimiter or line end, if the field also ends with a mark and all marks

@@ -59,7 +59,7 @@ class BatchAhead {
   std::condition_variable changed_;
   std::int64_t awaited_ = -1, next_ = -1;  // the steps that take() needs and a thread prepares next; -1: none
   std::int64_t asked_ = -1;                // the step that take() waits for; -1: none
-  std::int64_t restarts_ = 0;              // how often the order of steps was broken
+  std::int64_t restarts_ = 0;              // how often take() asked for a step out of order
   std::map<std::int64_t, Prepared> ready_;
   bool ends_ = false;
   std::vector<std::thread> threads_;  // declared last, because they use the other members

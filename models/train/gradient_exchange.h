@@ -58,7 +58,7 @@ class GradientExchange : public GradientSink {
   void end_round();
   // Call this after the last round. It waits until the set has the sums of all ranks. If one of this rank's transfers
   // failed, this call and all later waits throw its exception. The other ranks then wait for data that never arrives,
-  // so only Ranks::abort() remains.
+  // so the caller can only call Ranks::abort().
   void finish();
 
   std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }   // to other ranks
