@@ -45,7 +45,7 @@ ordered_json config_of(const Model& model) {
   return ordered_json::parse(text);
 }
 
-// Whether its outputs have names of their own, and are not the symbols of the vocabulary.
+// Whether the model's outputs have their own names, rather than being the symbols of the vocabulary.
 bool has_labels(const Model& model) { return task_kind(model.task()).outputs != OutputShape::symbols; }
 
 ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
@@ -62,7 +62,7 @@ ordered_json describe(const Model& model, const Tokenizer& tokenizer) {
   return description;
 }
 
-// Compares the parts that identify a model. Step and validation loss change during training.
+// Compares only the fields that identify a model. The step and the validation loss change during training.
 bool same_model(const json& a, const json& b) {
   for (const char* key : {"arch", "task", "classes", "config", "vocabulary"})
     if (!a.contains(key) || !b.contains(key) || a.at(key) != b.at(key)) return false;
@@ -79,7 +79,7 @@ void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) 
                 std::to_string(labels.size()));
 }
 
-// Adds the metadata that language models don't have.
+// Adds the metadata of a model with labels. Language models have no labels.
 void describe_labels(const Model& model, const CheckpointInfo& info, ordered_json& metadata) {
   if (!has_labels(model)) return;
   const auto labels = info.labels.empty() ? numbered_labels(model.outputs()) : info.labels;
@@ -89,7 +89,7 @@ void describe_labels(const Model& model, const CheckpointInfo& info, ordered_jso
   if (info.pairs) metadata["pairs"] = true;
 }
 
-// In older checkpoints without these fields, labels were numbers, and rows were padded to the length.
+// Checkpoints of earlier versions lack these fields. Their labels were numbers, and their rows were padded to `length`.
 void read_labels(const json& metadata, const Model& model, CheckpointInfo& info) {
   if (!has_labels(model)) return;
   info.labels = metadata.contains("labels") ? metadata.at("labels").get<std::vector<std::string>>()
@@ -101,7 +101,7 @@ void read_labels(const json& metadata, const Model& model, CheckpointInfo& info)
   if (info.pad_to < 0) throw Error("[checkpoint] expected pad_to of at least 0, got " + std::to_string(info.pad_to));
 }
 
-// config.json: null if there is none, discarded if it is damaged.
+// Returns the content of config.json: null if the file doesn't exist, a discarded value if it is not JSON.
 json read_config(const std::string& folder, std::uint64_t most) {
   const std::string path = config_path(folder);
   if (!std::filesystem::exists(path)) return nullptr;
@@ -113,7 +113,7 @@ json read_config(const std::string& folder, std::uint64_t most) {
   }
 }
 
-// Whether config.json may stay beside such a model. A damaged one may not.
+// Whether the folder's config.json may stay next to a model with this metadata. A damaged config.json may not.
 bool config_is_of(const std::string& folder, const json& metadata) {
   try {
     const json config = read_config(folder, most_of_own_config);
@@ -123,7 +123,7 @@ bool config_is_of(const std::string& folder, const json& metadata) {
   }
 }
 
-// Whether the folder's model belongs to another program, which needs the files beside it.
+// Whether another program wrote the folder's model. That program needs the other files in the folder.
 bool is_anothers(const std::string& folder) {
   try {
     return std::filesystem::exists(model_path(folder)) &&
@@ -152,13 +152,14 @@ void check_finite(const NamedParameters& parameters) {
 json read_metadata(const SafetensorsFile& file) {
   const auto found = file.metadata().find(metadata_key);
   if (found == file.metadata().end())
-    throw Error("\"" + file.path() +
-                "\" is not a checkpoint of weft, nor, with its config.json, in a format that weft " + "recognizes (" +
-                join(checkpoint_forms()) + ")");
+    throw Error(
+        "\"" + file.path() +
+        "\" is not a checkpoint of weft, and together with its config.json it has none of the other formats that " +
+        "weft recognizes (" + join(checkpoint_forms()) + ")");
   const json metadata = parse_json(found->second);
   if (metadata.at("version") != format_version)
-    throw Error("\"" + file.path() + "\" has version " + metadata.at("version").dump() + "; this weft reads version " +
-                std::to_string(format_version));
+    throw Error("\"" + file.path() + "\" has format version " + metadata.at("version").dump() +
+                ", but this weft reads format version " + std::to_string(format_version));
   return metadata;
 }
 
@@ -189,7 +190,8 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
   if (metadata.contains("quantized")) quantized = quantization_from_name(metadata.at("quantized"));
   if (quantized && purpose == Purpose::training)
     throw Error(std::string("[checkpoint] the model is quantized to ") + quantization_name(*quantized) +
-                ", only for inference (Purpose::inference): train the original checkpoint, and quantize it again");
+                " and can only be used for inference (Purpose::inference). Train the original checkpoint, then "
+                "quantize it again");
   if (quantized) load_quantized(file, *checkpoint.model, *quantized);
   else load_parameters(*checkpoint.model, file, {}, {purpose, false});
   read_labels(metadata, *checkpoint.model, checkpoint.info);
@@ -222,8 +224,9 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
                      const CheckpointInfo& info) try {
   check_folder_name(folder);
   if (tokenizer.size() != model.vocabulary())
-    throw Error("[checkpoint] expected a tokenizer of " + std::to_string(model.vocabulary()) +
-                " symbols, like the model, got one of " + std::to_string(tokenizer.size()) + "; nothing was written");
+    throw Error("[checkpoint] expected a tokenizer with " + std::to_string(model.vocabulary()) +
+                " symbols, as many as the model has, got one with " + std::to_string(tokenizer.size()) +
+                "; nothing was written");
   const NamedParameters parameters = model.parameters();
   check_writable(parameters);
   check_finite(parameters);
@@ -231,7 +234,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   metadata.update(describe(model, tokenizer));
   describe_labels(model, info, metadata);
   if (model.precision() != Precision::f32)
-    metadata["precision"] = precision_name(model.precision());  // for people to read
+    metadata["precision"] = precision_name(model.precision());  // for human readers; loading ignores it
   if (const auto to = quantized_to(parameters)) metadata["quantized"] = quantization_name(*to);
   metadata["length"] = info.length;
   metadata["step"] = info.step;
@@ -269,7 +272,7 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
     throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
   return load_checked(file, options, [&](const json& metadata) {
     if (!config.is_null() && !same_model(config, metadata))
-      throw Error("\"" + config_path(folder) + "\" belongs to another model than \"" + file.path() + "\"");
+      throw Error("\"" + config_path(folder) + "\" belongs to a different model than \"" + file.path() + "\"");
   });
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");
@@ -278,7 +281,7 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
 }
 
 Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options) try {
-  const Bytes lent{bytes.data, bytes.size, nullptr, false};  // no owner: values that are read are copied
+  const Bytes lent{bytes.data, bytes.size, nullptr, false};  // has no owner, so loaded values are copied
   return load_checked(SafetensorsFile(options.copy ? lent : bytes), options, [](const json&) {});
 } catch (const std::bad_alloc&) {
   fail_out_of_memory("checkpoint");

@@ -1,4 +1,4 @@
-// Copies parameters from another model, also to one with another head.
+// Copies parameters from one model to another, whose head may be different.
 #include <algorithm>
 #include <map>
 
@@ -21,8 +21,8 @@ bool is_output(const Shape& a, const Shape& b, const Model& from, const Model& t
   });
 }
 
-// The parameters of a classifier that have a slice for each output, with the axis of these slices. These are the
-// parameters whose shape changes in a model with one more output.
+// Returns the names of the classifier's parameters that have a slice for each output, and the axis of these slices. The
+// shapes of these parameters change if the model has one more output.
 std::map<std::string, std::size_t> head_axes(const Model& model) {
   ModelSpec spec{model.arch(),
                  model.task(),
@@ -47,7 +47,8 @@ std::map<std::string, std::size_t> head_axes(const Model& model) {
   return axes;
 }
 
-// `value` with slices along `axis` replaced. Each pair of `same` is (slice of `trained`, slice of `value`).
+// Returns `value`, with some slices along `axis` replaced by slices of `trained`. Each pair in `same` has the index of
+// a slice of `trained` and the index of the slice of `value` that it replaces.
 Tensor with_outputs(const Tensor& value, const Tensor& trained, std::size_t axis,
                     const std::vector<std::pair<std::int64_t, std::int64_t>>& same) {
   const auto along = static_cast<std::int64_t>(axis);
@@ -69,7 +70,7 @@ void check_not_quantized(const Model& from, const Model& to) {
     if (quantized_to(model->parameters()))
       throw Error(std::string("[checkpoint] the model ") +
                   (model == &from ? "whose parameters are copied" : "that receives the parameters") +
-                  " is quantized, and so only for inference: use the original model");
+                  " is quantized, so it can only be used for inference: use the original model");
 }
 
 // Returns the names of the parameters that are not copied; these always include those of `heads`.
@@ -89,7 +90,8 @@ std::vector<std::string> copy_but_heads(const Model& from, const Model& to,
   }
   if (others.size() == parameters.size())
     throw Error(std::string("[checkpoint] the ") + to.arch() +
-                " that receives the parameters has none in common with the " + from.arch() + " that they come from");
+                " that receives the parameters has no parameter in common with the " + from.arch() +
+                " that they come from");
   for (auto& [name, parameter] : parameters)
     if (std::find(others.begin(), others.end(), name) == others.end())
       parameter.assign(raw::convert(values.at(name), parameter.value().dtype()));
@@ -115,7 +117,7 @@ std::vector<std::string> copy_parameters(const Checkpoint& from, const Model& to
   if (known.empty() && source.task() == to.task()) known = numbered_labels(source.outputs());
   const std::map<std::string, std::size_t> heads = head_axes(to);
   std::vector<std::string> others = copy_but_heads(source, to, heads);
-  std::vector<std::pair<std::int64_t, std::int64_t>> same;  // outputs of `source` and `to`
+  std::vector<std::pair<std::int64_t, std::int64_t>> same;  // an output of `source` and the same output of `to`
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (const auto found = std::find(known.begin(), known.end(), labels[i]); found != known.end())
       same.emplace_back(found - known.begin(), i);

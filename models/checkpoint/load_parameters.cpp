@@ -12,8 +12,8 @@ using namespace detail;
 
 namespace {
 
-// Gives the file's memory back as soon as the value is copied, so that no weight is in memory twice while others are
-// read.
+// Returns a copy of the value, and then releases the file's memory for it. While other weights are loaded, this weight
+// is thus not in memory twice.
 Tensor own_copy(const Tensor& value, DType dtype) {
   Tensor own;
   if (value.dtype() == dtype) {
@@ -26,7 +26,8 @@ Tensor own_copy(const Tensor& value, DType dtype) {
   return own;
 }
 
-// Whether the value belongs to a parameter that has only a shape (detail::outline): all its elements are the same one.
+// Whether the value belongs to a parameter that has only a shape (detail::outline). All elements of such a value share
+// one address.
 bool is_outline(const Tensor& value) { return value.rank() > 0 && value.strides().back() == 0; }
 
 // "a, b, c and 7 more"
@@ -80,7 +81,7 @@ class Loading {
     else sources_[found->second].push_back({tensor, std::move(role.arrange)});
   }
 
-  // Checks parameter i. If it doesn't fit, its sources are removed.
+  // Checks the sources of parameter i, and removes them if they don't fit.
   void check(std::size_t i) {
     const auto& [name, parameter] = parameters_[i];
     std::vector<Source>& sources = sources_[i];
@@ -95,7 +96,8 @@ class Loading {
     sources.clear();
   }
 
-  // Returns why the tensor doesn't fit; empty if it does. If the tensor is rearranged, it is loaded for this.
+  // Returns why the tensor doesn't fit, or an empty text if it fits. A tensor that must be rearranged is loaded for
+  // this check.
   std::string misfit_of(const Source& source, const std::string& name, const Parameter& parameter) const {
     const std::string who = source.tensor + (source.tensor == name ? "" : " (" + name + ")");
     const std::string& stored = file_.stored_dtype(source.tensor);
@@ -114,7 +116,7 @@ class Loading {
            ", but the config requires " + to_string(wanted);
   }
 
-  // A parameter that owns its memory may be part of a flat buffer, so its elements are overwritten.
+  // A parameter that owns its memory may be part of a flat buffer, so its elements are overwritten in place.
   void write(const Parameter& parameter, const Source& source, Purpose purpose) const {
     const DType dtype = parameter.value().dtype();
     const Tensor value = value_of(file_, source);
@@ -127,7 +129,7 @@ class Loading {
   const SafetensorsFile& file_;
   NamedParameters parameters_;
   std::unordered_map<std::string, std::size_t> index_;
-  std::vector<std::vector<Source>> sources_;  // of each parameter; several sources have the same value
+  std::vector<std::vector<Source>> sources_;  // for each parameter; all sources of a parameter have the same value
   LoadReport report_;
 };
 

@@ -5,17 +5,17 @@
 
 namespace weft::detail {
 
-// The budget for a model made from the file's tensors.
+// Returns the budget for a model that is made from the file's tensors.
 ParameterBudget contents(const SafetensorsFile& file);
-// A somewhat larger budget, so that load_parameters can report what is missing.
+// Returns a somewhat larger budget, so that load_parameters can report which tensors are missing.
 ParameterBudget more_than_contents(const SafetensorsFile& file);
 
-// How the file of a checkpoint is opened. For training it is mapped, because each parameter is copied anyway.
+// Returns how to open a checkpoint's file. For training the file is mapped, because each parameter is copied anyway.
 inline Load opening(const LoadOptions& options) {
   return options.copy && options.purpose == Purpose::inference ? Load::copy : Load::map;
 }
 
-// Whether shape, dtype and bytes are equal.
+// Whether the tensors have equal shapes, dtypes and bytes.
 bool same_bits(const Tensor& a, const Tensor& b);
 
 }  // namespace weft::detail

@@ -12,7 +12,7 @@ namespace {
 
 std::string scale_name(const std::string& name) { return name + "_scale"; }
 
-// Loads a tensor; an Error unless it has the dtype and shape that the model requires.
+// Loads a tensor. Throws an Error unless it has the dtype and shape that the model requires.
 Tensor load_as(const SafetensorsFile& file, const std::string& name, DType dtype, const Shape& shape) {
   const std::string place = "\"" + file.path() + "\": " + name + " is ";
   if (file.shape(name) != shape)
@@ -48,7 +48,7 @@ void detail::load_quantized(const SafetensorsFile& file, Model& model, DType to)
   std::size_t tensors = 0;
   for (const auto& [name, parameter] : model.parameters()) {
     const Shape shape = parameter.value().shape();
-    if (parameter.quantizable() && file.stored_dtype(name) == "F32")  // its mark was removed before saving
+    if (parameter.quantizable() && file.stored_dtype(name) == "F32")  // was not quantizable when saved
       Parameter(parameter).set_quantizable(false);
     const bool rounded = parameter.quantizable();
     if (rounded && to == DType::i8 && shape.at(1) > QuantizedWeight::most_columns)

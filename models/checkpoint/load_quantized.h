@@ -1,4 +1,4 @@
-// The format of a quantized model in a file.
+// How a file stores a quantized model.
 #pragma once
 #include <string>
 #include <utility>
@@ -9,14 +9,14 @@
 
 namespace weft::detail {
 
-// The tensors that a checkpoint stores for the parameters: their values and, for an i8 parameter NAME, also its scales
-// as NAME_scale.
+// Returns the tensors that a checkpoint stores for the parameters: their values and, for an i8 parameter NAME, also its
+// scales as NAME_scale.
 std::vector<std::pair<std::string, Tensor>> stored_tensors(const NamedParameters& parameters);
 
-// Gives the parameters of the model, which may have been made with Init::shapes_only, their values for inference:
-// rounded to bf16 or i8, or unchanged. Values stay in the file where alignment allows. The model's precision is then
-// bf16. Throws an Error that names the file unless it has the tensors of stored_tensors, with scales that are finite
-// and at least 0.
+// Sets the parameters of the model to the file's values for inference, which are rounded to bf16 or i8, or unchanged.
+// The model may have been made with Init::shapes_only. Values stay in the file where their alignment allows it. Sets
+// the model's precision to bf16. Throws an Error that names the file unless the file has the tensors that
+// stored_tensors returns, with scales that are finite and at least 0.
 void load_quantized(const SafetensorsFile& file, Model& model, DType to);
 
 }  // namespace weft::detail

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All entries of a run's folder; run.json is the last to be moved. A run of an earlier version has its checkpoint in
+// All entries of a run's folder; run.json is moved last. In a run of an earlier version of weft, the checkpoint is in
 // the folder itself (former_names). Any other entry does not belong to the run.
 const char* const names[] = {"last", "best", "metrics.jsonl", "run.json"};
 const char* const former_names[] = {"model.safetensors", "training.safetensors", "config.json"};
@@ -22,7 +22,7 @@ std::string model_in(const std::string& folder) { return folder + "/model.safete
 std::string aside(const std::string& folder) { return folder + "/replaced"; }         // a complete run
 std::string on_the_way(const std::string& folder) { return folder + "/.replacing"; }  // a part of a run
 
-// Whether the folder has this entry, also if it is a dangling link.
+// Whether this entry exists. A dangling link counts as existing.
 bool is_there(const std::string& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(path, ignored));
@@ -30,7 +30,7 @@ bool is_there(const std::string& path) {
 
 std::string report_in(const std::string& folder) { return folder + "/report.html"; }
 
-// Whether weft report wrote the file, which then states this near its beginning.
+// Whether weft report wrote the file. Such a file says so near its beginning.
 bool is_report(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string beginning(1000, '\0');
@@ -38,7 +38,7 @@ bool is_report(const std::string& path) {
   return beginning.find("<meta name=\"generator\" content=\"weft report") != std::string::npos;
 }
 
-// former: also moves the files of a run of an earlier version.
+// If `former` is true, also moves the files of a run of an earlier version.
 void move_all(const std::string& from, const std::string& to, bool former) {
   if (is_report(report_in(from))) fs::rename(report_in(from), report_in(to));
   for (const char* name : former_names)

@@ -1,12 +1,12 @@
-// Random changes of training pictures.
+// Random changes to training pictures.
 #pragma once
 #include "weft/pictures.h"
 #include "weft/row_data.h"
 
 namespace weft::detail {
 
-// Adds the changes to data of pictures. Throws an Error for a shift that is no part of a picture's side, or for changes
-// of other data.
+// Adds the augmentation to the options of picture data. Throws an Error if the shift is negative or not less than a
+// picture's sides, or if data that are not pictures would be augmented.
 void augment_pictures(RowDataOptions& options, const Augmentation& augmentation);
 
 // "4 x 6 pixels of 1 channel"

@@ -22,7 +22,7 @@ struct EnumNames<Balance> {
 
 namespace {
 
-// How often each class occurs.
+// Returns how often each class occurs.
 std::vector<std::int64_t> counts_of(const std::vector<std::int64_t>& targets, std::int64_t classes) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(classes), 0);
   for (const std::int64_t target : targets) {

@@ -44,7 +44,7 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
         tokenizer_->kind() + ", has neither");
   if (validation.labels.empty()) throw Error("[classifier] the validation set has no rows");
   if (validation.names != labels_)
-    throw Error("[classifier] the validation set has other labels than the training set");
+    throw Error("[classifier] the validation set has different labels than the training set");
   pairs_ = is_pair(validation.texts.front());
   training_ = rows(training, learning.balance);
   validation_ = rows(validation, Balance::none);
@@ -82,7 +82,7 @@ ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts, Balance ba
   return rows;
 }
 
-// Padded rows: row r of the run is row r mod N of epoch r / N, which has N rows.
+// With padded rows, row r of the run is row r mod N of epoch r / N. Each epoch has N rows.
 Batch ClassifierData::training(std::int64_t k, const Random& random) const {
   const std::int64_t count = std::ssize(training_.epoch);
   if (count == 0) throw Error("[classifier] the training set has no rows");
@@ -94,8 +94,8 @@ Batch ClassifierData::training(std::int64_t k, const Random& random) const {
   return training_rows(which, k * batch_, random);
 }
 
-// Batch k of the run belongs to epoch k / M, which has M batches in its own order. Each batch is a range of N / M rows
-// of the order by length. Rows of equal length change places in each epoch.
+// Batch k of the run belongs to epoch k / M. Each epoch has M batches in its own order. Each batch is a range of N / M
+// rows in the order by length. Rows of equal length are shuffled in each epoch.
 std::vector<std::int64_t> ClassifierData::near_rows(std::int64_t k, const Random& random) const {
   const std::vector<std::int64_t>& order = training_.by_length;
   const auto count = static_cast<std::int64_t>(order.size()), batches = (count + batch_ - 1) / batch_;
@@ -138,8 +138,8 @@ Tensor ClassifierData::loss(const Tensor& output, const Batch& batch) const {
 
 std::unique_ptr<Meter> ClassifierData::meter() const { return confusion_meter(std::ssize(labels_)); }
 
-// Unchanged for data with numbered labels and full padding, so that older training states, which had no others, still
-// match.
+// For data with numbered labels and full padding, the fingerprint is the same as in earlier versions, which had no
+// other data. Training states of those versions thus still match.
 std::string ClassifierData::fingerprint() const {
   std::uint64_t h = hash_start;
   for (const Rows* rows : {&training_, &validation_}) h = hash(hash(h, rows->labels), rows->tokens);
@@ -152,7 +152,7 @@ std::string ClassifierData::fingerprint() const {
          ", hash " + std::to_string(h);
 }
 
-// The rows `first`, first + 1, … of the run.
+// Returns the rows `which` as a batch. They are the rows `first`, first + 1, … of the run.
 Batch ClassifierData::training_rows(const std::vector<std::int64_t>& which, std::int64_t first,
                                     const Random& random) const {
   Batch batch = gather(training_, which);

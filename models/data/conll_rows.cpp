@@ -1,4 +1,4 @@
-// Sentences in CoNLL's columns: a word in each line, with its tags in further columns, and an empty line after each
+// Sentences in the CoNLL format. Each line has a word and, in further columns, its tags. An empty line follows each
 // sentence (Tjong Kim Sang and De Meulder 2003, section 2.1; universaldependencies.org/format.html).
 #include <algorithm>
 
@@ -9,7 +9,8 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// "1-2" or "1.1": CoNLL-U's lines for words that stand for other lines, or for words that are not in the text.
+// Whether the id looks like "1-2" or "1.1". In CoNLL-U, "1-2" is a word that stands for the lines 1 and 2, and "1.1" is
+// a word that is not in the text.
 bool is_extra_word(std::string_view id) {
   const std::size_t middle = id.find_first_not_of("0123456789");
   return middle != 0 && middle != std::string_view::npos && (id[middle] == '-' || id[middle] == '.') &&
@@ -25,7 +26,7 @@ class ConllRows : public RowReader {
         has_tabs_(content.text.find('\t') != std::string_view::npos) {}
 
  private:
-  // A sentence begins with a word, so that its line is that of the row in messages.
+  // Skips lines without a word, so that messages name the line of the sentence's first word.
   void skip_between_rows() override {
     while (!rest().empty()) {
       const std::string_view from = rest(), line = from.substr(0, from.find_first_of("\r\n"));
@@ -35,7 +36,7 @@ class ConllRows : public RowReader {
     }
   }
 
-  // Fields: the tags and the words of a sentence, each joined by blanks.
+  // Reads two fields: the tags and the words of a sentence, both separated by blanks.
   void read(std::vector<std::string>& fields) override {
     fields.assign(2, "");
     while (!rest().empty()) {
@@ -53,7 +54,7 @@ class ConllRows : public RowReader {
 
   static bool is_blank_line(std::string_view line) { return line.find_first_not_of(" \t") == std::string_view::npos; }
 
-  // The beginning of a document, a comment, or an extra word.
+  // Whether the line is the beginning of a document, a comment, or an extra word.
   bool is_no_word(std::string_view line) const {
     return line.substr(0, 10) == "-DOCSTART-" ||
            (has_tabs_ && line[0] == '#' && line.find('\t') == std::string_view::npos) ||
@@ -62,7 +63,7 @@ class ConllRows : public RowReader {
 
   char separator() const { return has_tabs_ ? '\t' : ' '; }
 
-  // Columns are separated by tabs if the file has tabs, else by blanks.
+  // Columns are separated by tabs if the file has tabs, otherwise by blanks.
   std::vector<std::string_view> cells_of(std::string_view line) const {
     std::vector<std::string_view> cells;
     while (!line.empty()) {

@@ -20,7 +20,7 @@ constexpr std::int64_t most_of_two_bytes = 65536;
 
 int width_of(const Tokenizer& tokenizer) { return tokenizer.size() <= most_of_two_bytes ? 2 : 4; }
 
-// Calls use(ids, begin, end) for each part of the text. Parts end where the ids don't depend on the split.
+// Calls use(ids, begin, end) for each part of the text. Parts end where splitting the text doesn't change the ids.
 template <class Use>
 void encode_in_chunks(std::string_view text, const Tokenizer& tokenizer, const TextPlace& place, Use use) {
   std::size_t length = chunk_bytes;
@@ -40,7 +40,7 @@ void encode_in_chunks(std::string_view text, const Tokenizer& tokenizer, const T
   }
 }
 
-// Ids as they are stored: 2 or 4 bytes each, in this machine's byte order.
+// Returns the ids as they are stored: 2 or 4 bytes each, in this machine's byte order.
 std::vector<unsigned char> narrowed(const std::vector<std::int64_t>& ids, int width) {
   std::vector<unsigned char> bytes(ids.size() * static_cast<std::size_t>(width));
   unsigned char* next = bytes.data();
@@ -54,7 +54,7 @@ std::vector<unsigned char> narrowed(const std::vector<std::int64_t>& ids, int wi
   return bytes;
 }
 
-// The end of a cache file, after the ids.
+// The record at the end of a cache file, after the ids.
 struct CacheTail {
   char magic[8];
   std::uint64_t text_bytes, text_hash, tokenizer_hash;
@@ -82,7 +82,8 @@ std::uint64_t hash_of(const TextFile& file) {
   return hash.value();
 }
 
-// The tail that a cache of this text by this tokenizer must have; the fields about its ids are still unset.
+// Returns the tail that a cache of this text for this tokenizer must have. The fields that describe the ids are not set
+// yet.
 CacheTail expected_tail(const TextFile& file, const Tokenizer& tokenizer) {
   CacheTail tail = {};
   std::memcpy(tail.magic, cache_magic, sizeof tail.magic);
@@ -95,7 +96,8 @@ CacheTail expected_tail(const TextFile& file, const Tokenizer& tokenizer) {
   return tail;
 }
 
-// Opens the cache and reads its tail. Returns null if the cache belongs to another text or tokenizer, or is damaged.
+// Opens the cache and reads its tail. Returns null if the cache belongs to a different text or tokenizer, or is
+// damaged.
 std::shared_ptr<const os::RandomAccessFile> open_cache(const std::string& path, const CacheTail& expected,
                                                        CacheTail& tail) try {
   if (!std::filesystem::is_regular_file(path)) return nullptr;
@@ -220,8 +222,8 @@ void EncodedText::copy(std::int64_t begin, std::int64_t count, std::int64_t* out
       out[i] = wide;
     }
     if (out[i] >= symbols_)
-      throw Error("[text] id " + std::to_string(out[i]) + " of " + std::to_string(symbols_) +
-                  " symbols: the file of ids was written while it was read; remove it");
+      throw Error("[text] expected ids below " + std::to_string(symbols_) + ", got " + std::to_string(out[i]) +
+                  ": the file of ids was changed while it was read; remove it");
   }
 }
 

@@ -9,7 +9,7 @@ namespace weft::detail {
 
 namespace {
 
-// Whichever of the two the model reads.
+// Returns the tokens or, if there are none, the frames.
 const Tensor& sequence_of(const Batch& batch) { return batch.tokens.defined() ? batch.tokens : batch.frames; }
 
 bool is_per_token(const Batch& batch) {
@@ -23,7 +23,7 @@ std::int64_t predicted_of(const Tensor& target, bool per_token) {
   return std::count_if(all.begin(), all.end(), [](std::int64_t t) { return t != ignored_target; });
 }
 
-// Rows first … end-1 and, unless length is 0, the first `length` places of each.
+// Returns the rows first … end - 1. Unless length is 0, each row has only its first `length` positions.
 Tensor part(const Tensor& x, std::int64_t first, std::int64_t end, std::int64_t length) {
   if (!x.defined()) return x;
   const Tensor rows = slice(x, 0, first, end);
@@ -41,7 +41,7 @@ std::vector<Batch> equal_lengths(const Batch& batch) {
     throw Error("[train] expected " + std::to_string(rows) + " rows, each with a label and 1 to " +
                 std::to_string(longest) + " tokens, sorted by length");
   const bool per_token = is_per_token(batch);
-  if (batch.predicted != predicted_of(batch.target, per_token))  // each row or token is a part of the mean
+  if (batch.predicted != predicted_of(batch.target, per_token))  // the mean is over all rows or tokens
     throw Error("[train] expected one prediction for each of " + std::to_string(predicted_of(batch.target, per_token)) +
                 (per_token ? " tokens" : " rows") + ", got " + std::to_string(batch.predicted));
   if (lengths.front() == longest) return {batch};

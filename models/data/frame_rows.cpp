@@ -22,7 +22,7 @@ RowContent content_of(const InputSpec& input) {
   return input.is_picture() ? RowContent::pictures : input.sound.defined() ? RowContent::sounds : RowContent::frames;
 }
 
-// Sums over all rows, channel by channel. Rows are added in order, so that no number of threads changes them.
+// The sums over all rows for each channel. Rows are added in order, so the sums don't depend on the number of threads.
 struct Moments {
   std::vector<double> origin, sum, squares;  // relative to the first frame, so that a large offset costs no precision
   double count = 0;
@@ -50,7 +50,7 @@ struct Moments {
   }
 };
 
-// Several rows at a time, because a sound's spectra take long.
+// Converts several rows in parallel, because the spectra of a sound take long to compute.
 Moments moments_of(const LabelledTexts& rows, const InputSpec& spec) {
   constexpr std::int64_t together = 64;
   Moments moments;
@@ -89,7 +89,8 @@ void check_tags(const TargetKind& kind, const LabelledTexts& rows, std::size_t r
                 " frames, got " + std::to_string(tags));
 }
 
-// Spectra are computed once; pictures are converted each time, because their bytes are a quarter of their numbers.
+// Spectra are computed once and kept. Pictures are converted each time, because as bytes they take a quarter of the
+// memory that they take as f32 numbers.
 RowSet rows_of(LabelledTexts set, const TargetKind& kind, const InputSpec& input, std::int64_t length) {
   check_set(set, input);
   const auto rows = std::make_shared<LabelledTexts>(std::move(set));
@@ -125,7 +126,8 @@ std::uint64_t hash_of(const LabelledTexts& rows, const TargetKind& kind) {
 
 std::string data_name(const LabelledTexts& training, const LabelledTexts& validation, const TargetKind& kind,
                       const InputSpec& input) {
-  const bool as_before = input.is_picture() && kind.task == Task::classifier;  // runs of former versions continue
+  // Picture classifiers keep the name that they had in earlier versions, so that runs of those versions can continue.
+  const bool as_before = input.is_picture() && kind.task == Task::classifier;
   return std::string(row_content_name(content_of(input))) +
          (as_before ? "" : std::string(", ") + task_name(kind.task)) + ", hash " +
          std::to_string(hash_of(training, kind)) + " " + std::to_string(hash_of(validation, kind));
@@ -193,7 +195,7 @@ std::unique_ptr<RowData> frame_data(LabelledTexts training, LabelledTexts valida
     if (kind.task == Task::classifier)
       for (const LabelledTexts* set : {&training, &validation})
         if (!set->texts.empty() && set->names != kind.outputs)
-          throw Error("[rows] the validation set has other labels than the training set");
+          throw Error("[rows] the validation set has different labels than the training set");
     RowDataOptions options;
     options.task = kind.task;
     options.batch = batch;

@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned char unsigned_bytes = 8;  // the type of the values
 constexpr std::int64_t largest_side = 1 << 14;
 
-// The sizes of a file of bytes with that number of axes, and its values.
+// The sizes of a file's axes, and its values. Axes that the file doesn't have are of size 1.
 struct Idx {
   std::array<std::int64_t, 4> size = {1, 1, 1, 1};
   std::string_view values;
@@ -48,7 +48,7 @@ Idx parsed(std::string_view bytes, const std::string& where) {
   return idx;
 }
 
-// The file of the labels; empty if the name of the pictures' file doesn't tell.
+// Returns the path of the file with the labels, or an empty text if the path of the pictures doesn't determine it.
 std::string labels_path(std::string path) {
   for (const char separator : {'-', '.'}) {
     const std::string images = std::string("images") + separator + "idx3";
@@ -61,9 +61,11 @@ std::string labels_path(std::string path) {
 std::vector<std::int64_t> read_labels(const std::string& pictures, std::int64_t count) {
   const std::string path = labels_path(pictures);
   if (path.empty())
-    throw Error("\"" + pictures + "\": expected a name with images-idx3, from which the name of its labels follows");
+    throw Error("\"" + pictures +
+                "\": expected a name with images-idx3, which determines the name of the file with the labels");
   const std::string where = "\"" + path + "\"";
-  if (!std::filesystem::exists(path)) throw Error(where + ", the labels of \"" + pictures + "\", doesn't exist");
+  if (!std::filesystem::exists(path))
+    throw Error(where + ", the file with the labels of \"" + pictures + "\", doesn't exist");
   const FileBytes bytes = bytes_of(path);
   if (!begins(bytes.view(), 1)) throw Error(where + ": expected labels in the IDX format (bytes with one axis)");
   const Idx labels = parsed(bytes.view(), where);
@@ -75,7 +77,7 @@ std::vector<std::int64_t> read_labels(const std::string& pictures, std::int64_t 
   return all;
 }
 
-// The known names, or 0 … the highest label.
+// Returns the known names or, if there are none, the numbers 0 … the highest label.
 std::vector<std::string> names_of(const std::vector<std::int64_t>& labels, const std::vector<std::string>& known,
                                   const std::string& where) {
   std::vector<std::string> names = known;

@@ -7,14 +7,15 @@
 
 namespace weft::detail {
 
-// Whether the file begins like one of pictures: bytes (n, height, width) or (n, height, width, channels).
+// Whether the file begins like a file of pictures, which are bytes (n, height, width) or (n, height, width, channels).
 bool is_idx_of_pictures(std::string_view bytes);
 
-// The pictures, each as a row's text, without labels. Throws an Error that begins with `where` if sizes and bytes don't
-// agree.
+// Returns the pictures without labels. Each picture is the text of a row. Throws an Error that begins with `where` if
+// the sizes don't match the number of bytes.
 LabelledTexts idx_pictures(std::string_view bytes, const std::string& where);
 
-// The pictures of a file, with the labels of the file beside it whose name has "labels-idx1" in place of "images-idx3".
+// Returns the pictures of a file with their labels. The labels are in a file of the same folder, whose name has
+// "labels-idx1" instead of "images-idx3".
 LabelledTexts read_idx(const std::string& path, std::string_view bytes, const LabelledOptions& options);
 
 }  // namespace weft::detail

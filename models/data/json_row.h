@@ -1,4 +1,4 @@
-// A row of JSON lines.
+// Parses a row of a file of JSON lines.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace weft::detail {
 
-// Returns the value of a line, and calls use(key) for each of its keys in order. The value is discarded if the line
-// isn't JSON, or is nested deeper than any row should be, because nlohmann's destructor recurses. It is not an
-// ordered_json, which would search all keys for each key.
+// Returns the JSON value of a line, and calls use(key) for each of its keys in order. Returns a discarded value if the
+// line isn't JSON, or if it is nested too deeply, because nlohmann's destructor recurses. The value is not an
+// ordered_json, because an ordered_json would compare each key with all others.
 template <class UseKey>
 nlohmann::json json_row(std::string_view line, UseKey use) {
   constexpr int deepest = 16;
@@ -22,7 +22,7 @@ nlohmann::json json_row(std::string_view line, UseKey use) {
   return deep ? nlohmann::json(nlohmann::json::value_t::discarded) : value;
 }
 
-// A string, or a number, true or false as JSON text; returns false for other values.
+// Sets `text` to a string, or to a number, true or false as JSON text. Returns false for other values.
 inline bool json_text(const nlohmann::json& value, std::string& text) {
   if (value.is_string()) text = value.get<std::string>();
   else if (value.is_number() || value.is_boolean()) text = value.dump();

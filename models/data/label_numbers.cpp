@@ -33,7 +33,7 @@ LabelNumbers::LabelNumbers(const std::vector<std::string>& known) : are_known_(!
 
 std::string LabelNumbers::refusal(const std::string& name) const {
   if (name.empty()) return "the label is empty";
-  if (const WrongBytes wrong = wrong_bytes(name, 0); !wrong.what.empty())  // a folder's name may have any bytes
+  if (const WrongBytes wrong = wrong_bytes(name, 0); !wrong.what.empty())  // the name of a folder may have any bytes
     return "the label is not UTF-8 (" + wrong.what + ")";
   if (std::any_of(name.begin(), name.end(), is_control)) return "the label has a line end or another control character";
   if (!are_known_ || numbers_.count(name) > 0) return "";

@@ -9,15 +9,15 @@
 
 namespace weft::detail {
 
-// Numbers the names of labels: the known names, or those that occur.
+// Numbers the names of labels. These are the known names or, if no names are known, the names that occur.
 class LabelNumbers {
  public:
   explicit LabelNumbers(const std::vector<std::string>& known);
 
-  // Why the name can't be a label; empty if it can.
+  // Returns why the name can't be a label, or an empty text if it can.
   std::string refusal(const std::string& name) const;
   std::int64_t of(const std::string& name);
-  // Sorts the names if they are those that occurred, and renumbers the labels.
+  // Returns all names. If no names are known, first sorts the names that occurred and renumbers the labels.
   std::vector<std::string> sort(std::vector<std::int64_t>& labels) const;
 
  private:
@@ -26,10 +26,10 @@ class LabelNumbers {
   std::unordered_map<std::string, std::int64_t> numbers_;
 };
 
-// A control character of ASCII, such as a line end.
+// Whether the character is an ASCII control character, such as a line end.
 bool is_control(char c) noexcept;
 
-// Throws an Error for options that only files of texts have.
+// Throws an Error for options that apply only to files of texts.
 void check_no_columns(const LabelledOptions& options, const std::string& where);
 
 }  // namespace weft::detail

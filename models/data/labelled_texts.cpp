@@ -39,13 +39,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With blanks in place of control characters.
+// Returns the text with blanks instead of control characters.
 std::string on_one_line(std::string text) {
   std::replace_if(text.begin(), text.end(), is_control, ' ');
   return text;
 }
 
-// Adds a label to `all`. Returns why it can't be one, or nothing.
+// Adds a label to `all`. Returns why it can't be a label, or an empty text if it was added.
 std::string add_label(const std::string& label, bool labels_are_texts, LabelNumbers& labels, LabelledTexts& all) {
   const std::string name = trimmed(labels_are_texts ? on_one_line(label) : label);
   std::string refusal = labels.refusal(name);
@@ -53,7 +53,7 @@ std::string add_label(const std::string& label, bool labels_are_texts, LabelNumb
   return refusal;
 }
 
-// Adds the next row to `all`; false at the end.
+// Adds the next row to `all`. Returns false at the end.
 bool add_row(RowReader& rows, const RowForm& form, std::vector<std::string>& fields, LabelNumbers& labels,
              bool labels_are_texts, LabelledTexts& all) {
   if (!rows.next(fields)) return false;
@@ -92,7 +92,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
   return entries;
 }
 
-// The folders in a folder, without hidden ones.
+// Returns the folders in a folder, without hidden ones.
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::vector<fs::path> folders;
   std::error_code is_none;  // a dangling link
@@ -101,7 +101,7 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return folders;
 }
 
-// The files in the folders that are rows.
+// Returns those files in the folders that are rows.
 std::vector<fs::path> files_in(const std::vector<fs::path>& folders, LabelledTexts& all) {
   std::vector<fs::path> files;
   for (const fs::path& folder : folders)
@@ -110,7 +110,7 @@ std::vector<fs::path> files_in(const std::vector<fs::path>& folders, LabelledTex
   return files;
 }
 
-// The bytes of a file that is one row.
+// Returns the bytes of a file that is one row.
 FileBytes row_bytes(const std::string& path, const std::string& where) {
   std::error_code error;
   const fs::file_type type = fs::status(path, error).type();
@@ -122,7 +122,7 @@ FileBytes row_bytes(const std::string& path, const std::string& where) {
   return bytes_of(path);
 }
 
-// The text of a whole file.
+// Returns the text of a whole file.
 std::string whole_text(std::string_view bytes, const std::string& where) {
   if (bytes.empty()) return "";
   const Content content = text_of(bytes, where);
@@ -132,7 +132,7 @@ std::string whole_text(std::string_view bytes, const std::string& where) {
   return std::string(content.text);
 }
 
-// Adds a file as a row: a picture or a sound if the first file is one, else a text.
+// Adds a file as a row. The row is a picture or a sound if the first file is one, otherwise a text.
 void add_file(const std::string& path, LabelledTexts& all) {
   const std::string where = "\"" + path + "\"";
   const FileBytes bytes = row_bytes(path, where);
@@ -204,7 +204,7 @@ std::vector<std::string> data_formats() { return enum_names<DataFormat>(); }
 LabelledTexts parse_labelled(std::string_view bytes, const std::string& where, const LabelledOptions& options) try {
   if (options.format == DataFormat::folders) throw Error(where + ": expected a folder, got a file (--format folders)");
   if (options.format == DataFormat::idx || options.format == DataFormat::npy)
-    throw Error(where + ": rows of numbers are read from a file, with its labels beside it");
+    throw Error(where + ": rows of numbers can only be read from a file, because their labels may be in a second file");
   const Content content = text_of(bytes, where);
   if (content.text.find_first_not_of("\r\n \t") == std::string_view::npos) throw Error(where + " has no rows");
   const RowForm form = find_form(content, options);
@@ -257,7 +257,7 @@ LabelledTexts read_labelled(const std::string& path, const LabelledOptions& opti
     throw Error("\"" + path + "\": expected pictures in the IDX format, bytes (n, height, width)");
   const bool is_numpy = is_npy(bytes.view());
   if (options.format == DataFormat::npy && !is_numpy)
-    throw Error("\"" + path + "\": expected a file of NumPy, .npy or .npz");
+    throw Error("\"" + path + "\": expected a NumPy file (.npy or .npz)");
   if (is_numpy && (options.format == DataFormat::automatic || options.format == DataFormat::npy))
     return read_npy(path, bytes.view(), options);
   if (is_idx && (options.format == DataFormat::automatic || options.format == DataFormat::idx))

@@ -20,8 +20,8 @@ std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int
 
 namespace {
 
-// [cls] a [sep] b [sep], or [cls] a [cls] b without a [sep]. The longer text is truncated first, as in BERT (Devlin et
-// al. 2019, arXiv 1810.04805, appendix A.2).
+// Returns [cls] a [sep] b [sep], or [cls] a [cls] b if the tokenizer has no [sep]. The longer text is truncated first,
+// as in BERT (Devlin et al. 2019, arXiv 1810.04805, appendix A.2).
 std::vector<std::int64_t> framed_pair(const SpecialIds& special, const std::vector<std::int64_t>& a,
                                       const std::vector<std::int64_t>& b, std::int64_t length) {
   const std::optional<std::int64_t> between = special.sep ? special.sep : special.cls;

@@ -74,8 +74,8 @@ class RegressionMeter : public Meter {
   std::vector<std::vector<double>> predicted_, actual_;  // by output
 };
 
-// The mean of the precisions at each row that has the label, in falling order of scores; rows of equal scores count
-// together, as in scikit-learn's average_precision_score.
+// Returns the mean of the precisions at each row that has the label, in decreasing order of scores. Rows with equal
+// scores count together, as in scikit-learn's average_precision_score.
 double average_precision(std::vector<std::pair<double, bool>> scored) {
   std::sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   double right = 0, sum = 0;
@@ -100,7 +100,7 @@ class MultilabelMeter : public Meter {
       scored_[i % scored_.size()].emplace_back(logits[i], wanted[i] > 0.5);
   }
 
-  // A label is predicted if its probability is above a half. The macro averages are over labels that some row has.
+  // A label is predicted if its probability is above a half. The macro averages are over the labels that occur.
   std::vector<Metric> metrics() const override {
     double right = 0, both = 0, macro = 0, precision = 0, occurring = 0;
     for (const auto& label : scored_) {

@@ -39,7 +39,7 @@ std::uint64_t little_endian_at(std::string_view bytes, std::size_t at, std::size
   return number;
 }
 
-// What stands behind 'key': in the header, a Python dict.
+// Returns the text after 'key': in the header, which is a Python dict.
 std::string_view value_of(std::string_view header, const std::string& key, const std::string& where) {
   const std::size_t at = header.find("'" + key + "':");
   if (at == std::string_view::npos) throw Error(where + ": the header of the array has no \"" + key + "\"");
@@ -70,7 +70,7 @@ std::vector<std::int64_t> shape_of(std::string_view text, const std::string& whe
 
 Array parsed_array(std::string_view bytes, const std::string& where) {
   if (bytes.size() < 12 || bytes.substr(0, 6) != npy_magic)
-    throw Error(where + ": expected an array of NumPy's format");
+    throw Error(where + ": expected an array in NumPy's format");
   const std::size_t width = bytes[6] == 1 ? 2 : 4, begin = 8 + width, length = little_endian_at(bytes, 8, width);
   if (length > bytes.size() - begin) throw Error(where + ": the file is truncated: its header is incomplete");
   const std::string_view header = bytes.substr(begin, length), type = value_of(header, "descr", where);
@@ -118,7 +118,7 @@ double element(const Array& array, std::size_t i) {
   return static_cast<double>(value);
 }
 
-// An entry of a zip archive (APPNOTE.TXT 6.3.3), which numpy.savez stores without compression.
+// Returns an entry of a zip archive (APPNOTE.TXT 6.3.3). numpy.savez stores entries without compression.
 std::string_view entry_of(std::string_view zip, const std::string& name, const std::string& where) {
   const std::size_t tail = zip.rfind("PK\x05\x06");
   if (tail == std::string_view::npos || zip.size() - tail < 22) throw Error(where + ": the archive is truncated");
@@ -148,7 +148,8 @@ Array array_of(std::string_view bytes, const std::string& name, const std::strin
   return parsed_array(entry_of(bytes, name, where), where + ": the array \"" + name + "\"");
 }
 
-// The path with y in place of the last x that stands alone in the file's name: train-x.npy, X_test.npy.
+// Returns the path of the labels. It has y instead of the last x in the file's name that has no letter next to it, as
+// in train-x.npy or X_test.npy.
 std::string npy_labels_path(const std::string& path) {
   const std::size_t begin = path.find_last_of('/') + 1;  // 0 without a folder
   const auto is_letter = [&](std::size_t i) {
@@ -164,12 +165,12 @@ std::string npy_labels_path(const std::string& path) {
     }
     std::string labels = path;
     labels[i] = 'y';
-    throw Error("\"" + labels + "\", the labels of \"" + path + "\", doesn't exist");
+    throw Error("\"" + labels + "\", the file with the labels of \"" + path + "\", doesn't exist");
   }
   throw Error("\"" + path + "\": expected a name with an x, such as train-x.npy, whose labels are in train-y.npy");
 }
 
-// The label of a row, as other formats write it.
+// Returns the label of a row as a text, in the form that other formats use.
 std::string label_of(const Array& labels, std::size_t row) {
   std::string label;
   const std::size_t count = labels.row_size();
@@ -188,7 +189,7 @@ std::string label_of(const Array& labels, std::size_t row) {
   return label;
 }
 
-// The frames of a row, f32.
+// Returns the frames of a row as bytes of f32 numbers.
 std::string frames_of(const Array& x, std::size_t row) {
   std::vector<float> numbers;
   const std::size_t count = x.row_size();

@@ -1,4 +1,5 @@
-// NumPy's files: .npy (numpy.org/doc/stable/reference/generated/numpy.lib.format.html), and .npz, zip archives of them.
+// NumPy's files: .npy (numpy.org/doc/stable/reference/generated/numpy.lib.format.html), and .npz, which are zip
+// archives of .npy files.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,16 +8,16 @@
 
 namespace weft::detail {
 
-// Whether the bytes begin like a .npy, or like a .npz.
+// Whether the bytes begin like a .npy or a .npz file.
 bool is_npy(std::string_view bytes);
 
-// The rows x (rows, …) without labels, from a .npy or from the array "x" of a .npz. Bytes (rows, h, w) or (rows, h, w,
-// c) are pictures; other numbers (rows, n) or (rows, n, c) are sequences of frames. Throws an Error that begins with
-// `where`.
+// Returns the rows x (rows, …) without labels, from a .npy file or from the array "x" of a .npz file. Bytes (rows, h,
+// w) or (rows, h, w, c) are pictures; other numbers (rows, n) or (rows, n, c) are sequences of frames. Throws an Error
+// that begins with `where`.
 LabelledTexts npy_rows(std::string_view bytes, const std::string& where);
 
-// The same with labels: the array "y" of a .npz or, for the file .../x.npy, those of the file .../y.npy. Whole numbers
-// and texts are names, other numbers (rows) or (rows, k) are numbers.
+// Like npy_rows, but with labels. The labels are the array "y" of a .npz file or, for the file .../x.npy, the array in
+// the file .../y.npy. Each label (rows) becomes a text; k labels (rows, k) become one text, separated by blanks.
 LabelledTexts read_npy(const std::string& path, std::string_view bytes, const LabelledOptions& options);
 
 }  // namespace weft::detail

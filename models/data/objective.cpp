@@ -1,4 +1,4 @@
-// Losses and objectives of tasks on rows.
+// Losses and objectives for tasks on rows.
 #include "weft/objective.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ using namespace detail;
 
 namespace {
 
-// Of class weights, and of the targets that count: (…, c), w_t at the target and 0 elsewhere.
+// Returns (…, classes) with the class weight w_t at each target and 0 elsewhere. An ignored target has only zeros. Sets
+// `sum` to the sum of the weights.
 Tensor weighted_targets(const Tensor& target, std::int64_t classes, const std::vector<double>& weights, DType dtype,
                         double& sum) {
   const auto t = target.to_vector<std::int64_t>();
@@ -23,8 +24,8 @@ Tensor weighted_targets(const Tensor& target, std::int64_t classes, const std::v
   for (std::size_t i = 0; i < t.size(); ++i) {
     if (t[i] == ignored_target) continue;
     if (t[i] < 0 || t[i] >= classes)
-      throw Error("[focal_loss] target " + std::to_string(t[i]) + " is neither a class, 0 … " +
-                  std::to_string(classes - 1) + ", nor the ignored index " + std::to_string(ignored_target));
+      throw Error("[focal_loss] target " + std::to_string(t[i]) + " is neither a class from 0 to " +
+                  std::to_string(classes - 1) + " nor the ignored index " + std::to_string(ignored_target));
     const auto c = static_cast<std::size_t>(t[i]);
     const double weight = weights.empty() ? 1 : weights[c];
     at[i * static_cast<std::size_t>(classes) + c] = weight;
@@ -44,7 +45,7 @@ void check_weights(const char* who, const std::vector<double>& weights, std::int
       throw Error(std::string("[") + who + "] expected weights above 0, got " + std::to_string(weight));
 }
 
-// The mean class weight of the targets that count.
+// Returns the mean class weight of the targets that are not ignored.
 double mean_weight(const Tensor& target, const std::vector<double>& weights) {
   if (weights.empty()) return 1;
   double sum = 0, count = 0;
@@ -56,8 +57,9 @@ double mean_weight(const Tensor& target, const std::vector<double>& weights) {
   return sum / count;
 }
 
-// The sum of the weighted terms is divided by the number of targets, not by the sum of their weights: rows of several
-// lengths, micro-batches and ranks are computed separately, and a weighted mean of one row would lose its weight.
+// The sum of the weighted terms is divided by the number of targets, not by the sum of their weights. This is because
+// rows of different lengths, micro-batches and ranks are computed separately: in a weighted mean over one row, the
+// weight would cancel out.
 class Classes : public Objective {
  public:
   Classes(std::vector<std::string> names, ObjectiveOptions options, bool per_token)
@@ -116,7 +118,7 @@ class Multilabel : public Objective {
 
 }  // namespace
 
-// With l = log p: -Σ w_t (1 - e^(l_t))^γ l_t / Σ w_t. The power is e^(γ log(1 - p + tiny)).
+// Computes -Σ w_t (1 - e^(l_t))^γ l_t / Σ w_t, where l = log p. The power is computed as e^(γ log(1 - p + tiny)).
 Tensor focal_loss(const Tensor& logits, const Tensor& target, const std::vector<double>& weights, double gamma) {
   if (!logits.defined() || logits.rank() < 1 || !target.defined() || target.dtype() != DType::i64 ||
       Shape(logits.shape().begin(), logits.shape().end() - 1) != target.shape())

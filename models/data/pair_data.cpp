@@ -20,7 +20,7 @@ namespace {
 constexpr double least_square = 1e-12, usual_temperature = 0.05;
 
 // Keeps all vectors, and compares each text with all labels. Another label that is exactly as near counts as nearer, so
-// that equal vectors for everything are no hits; labels of the same tokens are one label.
+// that a model with the same vector for everything has no hits. Labels with the same tokens are one label.
 class RetrievalMeter : public Meter {
  public:
   void add(const Tensor& output, const Batch& batch) override {
@@ -60,11 +60,12 @@ class RetrievalMeter : public Meter {
 
  private:
   std::vector<Tensor> texts_, labels_;
-  std::vector<std::vector<std::int64_t>> tokens_;  // of each label
+  std::vector<std::vector<std::int64_t>> tokens_;  // the tokens of each label
 };
 
-// (b, b) in f32: 0 where the pair of row and column is a negative example or on the diagonal; elsewhere so low that
-// exp() of it is 0. Undefined if all are 0. tokens: (2b, n)
+// Returns a mask (b, b) in f32 for tokens (2 b, n). It is 0 on the diagonal and where the text of the row and the label
+// of the column are a negative example. Elsewhere it is so low that its exp() is 0. Returns an undefined tensor if all
+// elements are 0.
 Tensor not_negative(const Tensor& tokens) {
   constexpr float excluded = -1e9F;
   const std::int64_t length = tokens.size(1);
@@ -143,16 +144,18 @@ PairData::Pairs PairData::pairs_of(const LabelledTexts& rows) const {
   return pairs;
 }
 
-// Two pairs that differ in both texts and labels exist unless all texts or all labels are equal.
+// Throws an Error unless two pairs differ in both their texts and their labels. This is the case unless all texts or
+// all labels are equal.
 void PairData::check_negatives() const {
   if (training_.texts.empty()) return;
   if (batch_ < 2)
-    throw Error("[pairs] expected batches of at least 2 pairs, because each pair learns from the others of its batch");
+    throw Error(
+        "[pairs] expected batches of at least 2 pairs, because each pair learns from the other pairs of its batch");
   const auto all_equal = [](const auto& side) { return std::equal(side.begin() + 1, side.end(), side.begin()); };
   for (const auto* side : {&training_.texts, &training_.labels})
     if (all_equal(*side))
       throw Error(std::string("[pairs] expected training rows that differ, got ") +
-                  std::to_string(training_.texts.size()) + " with the same tokens as " +
+                  std::to_string(training_.texts.size()) + " rows with the same tokens in the " +
                   (side == &training_.texts ? "text" : "label"));
 }
 

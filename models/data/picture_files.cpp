@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t largest_picture_side = 1 << 14;
 
-// Formats that people have, with the Debian package that lets weft's command read them.
+// Common formats, with the Debian package that lets the weft command read them.
 struct KnownFormat {
   const char* name;
   std::string_view magic;

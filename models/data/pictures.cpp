@@ -36,7 +36,7 @@ std::int64_t usual_patch(const PictureSize& size) noexcept {
   return 1;
 }
 
-// From a count of each value, so that the sums are exact.
+// Computes the means and deviations from the counts of all values, so that the sums are exact.
 InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch) {
   InputSpec spec;
   spec.channels = pictures.picture.channels;
@@ -64,7 +64,7 @@ InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch) {
   return spec;
 }
 
-// A gray picture has the same value in all channels of a colored one.
+// If the input has three channels, a gray picture has the same value in all of them.
 Tensor picture_tensor(const std::string& pixels, const InputSpec& input) {
   const std::int64_t bytes = std::ssize(pixels), area = input.height * input.width;
   const std::int64_t copies = input.channels == 3 && bytes == area ? 3 : 1;

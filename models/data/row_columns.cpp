@@ -11,7 +11,8 @@
 namespace weft::detail {
 namespace {
 
-// Common names of these columns, in lower case and with only letters and digits; the most likely first.
+// Common names of these columns, in lower case and with only letters and digits. The most likely names come
+// first.
 const char* const label_names[] = {"label",    "labels",  "class",     "category", "target", "classindex",
                                    "classid",  "labelid", "topic",     "intent",   "tag",    "sentiment",
                                    "polarity", "stars",   "labelname", "labeltext"};
@@ -30,7 +31,7 @@ std::string plain(const std::string& name) {
   return letters;
 }
 
-// The index among the known names, or `none`.
+// Returns the index of the name among the known names, or `none`.
 template <std::size_t N>
 std::size_t known(const char* const (&known_names)[N], const std::string& name) {
   const auto found = std::find(std::begin(known_names), std::end(known_names), plain(name));
@@ -57,7 +58,7 @@ bool looks_like_a_name(const std::string& field) {
 
 // Facts about a column's fields in some rows.
 struct ColumnFacts {
-  // `unfit`: can't be a label.
+  // `unfit` fields can't be labels; `wanted` fields are known labels.
   std::size_t rows = 0, distinct = 0, unfit = 0, bytes = 0, words = 0, numbers = 0, wanted = 0;
 };
 
@@ -78,14 +79,14 @@ ColumnFacts facts_of(const Rows& rows, std::size_t first, std::size_t column, co
   return facts;
 }
 
-// Whether the column's values repeat, like those of a label.
+// Whether the column's values repeat, as the values of a label do.
 bool repeats(const ColumnFacts& facts) { return facts.distinct >= 2 && 2 * facts.distinct <= facts.rows; }
 
-// The column that looks most like a label. First choice: a column with mostly labels that the model knows. Otherwise it
-// is a column whose field can be a label in each row, the one with the fewest distinct values; among equals the one
-// with the shortest fields, then the first. A column with a single value can be the label if the rows are sorted by
-// label: this is assumed only for many rows, and if no other column's values repeat. None if there are many rows and
-// values rarely repeat.
+// Returns the column that looks most like a label. All fields of the column must be possible labels. The first choice
+// is a column in which most fields are labels that the model knows. The second choice is the column with the fewest
+// distinct values. Among several such columns, it is the one with the shortest fields, then the first one. A column
+// with a single value can be the label if the rows are sorted by label. This is assumed only for many rows, and only if
+// no other column's values repeat. Returns none if there are many rows and the column's values rarely repeat.
 std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
                                             const std::vector<std::size_t>& columns,
                                             const std::vector<std::string>& labels) {
@@ -112,7 +113,7 @@ std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
   return column;
 }
 
-// Lists only the first of many names, because people read the message.
+// Lists only the first names if there are many, to keep the message readable.
 std::string quoted_list(const std::vector<std::string>& names) {
   constexpr std::size_t most = 20;
   std::string text;
@@ -178,7 +179,7 @@ class Finder {
       if (has(columns.text, column)) throw Error(where_ + ": --columns: one column can't be both text and second");
   }
 
-  // The columns of texts to classify that `key` of --columns names.
+  // Returns the columns of texts to classify that `key` of --columns names.
   std::vector<std::size_t> named(const std::vector<std::string>& names, const std::string& key) const {
     std::vector<std::size_t> columns;
     for (const std::string& wanted : names) {
@@ -216,7 +217,7 @@ class Finder {
                 "\"; it has " + columns_there());
   }
 
-  // The column, which was selected by its name. Throws an Error if another column has the same name.
+  // Returns the column, which was selected by its name. Throws an Error if another column has the same name.
   std::size_t only_one(std::size_t column) const {
     for (std::size_t i = 0; i < names_.size(); ++i)
       if (i != column && names_[i] == names_[column])
@@ -278,8 +279,10 @@ bool are_names(const std::vector<std::string>& fields, const LabelledOptions& op
   });
 }
 
-// The first row is a header if its fields look like names, and either have common names of such columns, or differ from
-// the fields below: no number above numbers, or a label that doesn't occur again and short texts above long ones.
+// The first row is a header if the options name columns. Otherwise all its fields must look like names. They must also
+// include common names of text or label columns, or differ from the fields below them. They differ if the label column
+// has numbers below a first row that has none. They also differ if the first row's label doesn't occur again, and the
+// texts below are long.
 bool has_header(const Rows& rows, const LabelledOptions& options) {
   const auto is_name = [](const std::string& column) { return !is_whole_number(column); };
   if (std::any_of(options.text.begin(), options.text.end(), is_name) ||

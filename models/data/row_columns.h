@@ -17,13 +17,15 @@ struct RowColumns {
   std::size_t label;
   std::vector<std::size_t> text, second;
 };
-// Among `count` columns, with names or without. Throws an Error that mentions --columns if they can't be detected.
+// Finds the columns among `count` columns, which may have names. Throws an Error that mentions --columns if the columns
+// can't be detected.
 RowColumns find_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
                         const Rows& rows, const LabelledOptions& options);
 
-// The columns of texts to classify: those that options.text names; else the only column; else those with common names
-// of texts; else, without names, all except the label. The label of the result is meaningless. Throws an Error that
-// mentions --columns if they can't be detected.
+// Finds the columns of texts to classify. A single column is the text. Otherwise these are the columns that
+// options.text names. If it names none, these are the columns with common names of text columns. If the columns have no
+// names, these are all columns except the label. The label of the result is meaningless. Throws an Error that mentions
+// --columns if the columns can't be detected.
 RowColumns find_text_columns(const std::string& where, const std::vector<std::string>& names, std::size_t count,
                              const Rows& rows, const LabelledOptions& options);
 
@@ -31,7 +33,7 @@ RowColumns find_text_columns(const std::string& where, const std::vector<std::st
 // names of both a text column and a label column.
 bool are_names(const std::vector<std::string>& fields, const LabelledOptions& options);
 
-// The column in which every field is one of these labels.
+// Returns the first column in which every field is one of these labels.
 std::optional<std::size_t> label_column(const Rows& rows, const std::vector<std::string>& labels);
 
 }  // namespace weft::detail

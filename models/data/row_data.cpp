@@ -14,13 +14,13 @@ using namespace detail;
 
 namespace {
 
-// In tokens, frames or patches.
+// Returns the row's length in tokens, frames or patches.
 std::int64_t length_of(const Row& row, const InputSpec& input) {
   if (input.is_picture()) return input.patches();
   return row.frames.defined() ? row.frames.size(0) : row.tokens.size(0);
 }
 
-// Rows of shape (n, …), n <= longest, as one tensor (b, longest, …) that ends in zeros.
+// Stacks rows of shape (n, …), n <= longest, into one tensor (b, longest, …). Rows are padded with `filler`.
 Tensor stacked(const std::vector<Tensor>& rows, std::int64_t longest, double filler) {
   std::vector<Tensor> padded;
   for (const Tensor& row : rows) {
@@ -48,7 +48,7 @@ std::string described(const Tensor& x) {
   return x.defined() ? dtype_name(x.dtype()) + (" " + to_string(x.shape())) : "none";
 }
 
-// The target's shape for a row of n tokens: -1 stands for n.
+// Returns the target's shape for a row of n tokens. In the objective's shape, -1 stands for n.
 Shape target_shape(const Objective& objective, std::int64_t n) {
   Shape shape = objective.target_shape();
   for (std::int64_t& size : shape)
@@ -56,7 +56,7 @@ Shape target_shape(const Objective& objective, std::int64_t n) {
   return shape;
 }
 
-// Throws an Error that begins with `where` unless the row is one of these data.
+// Throws an Error that begins with `where` unless the row matches the options.
 void check_row(const std::string& where, const Row& row, const RowDataOptions& options) {
   const InputSpec& input = options.input;
   const bool reads_tokens = options.tokenizer->size() > 0;
@@ -97,7 +97,7 @@ void check_row(const std::string& where, const Row& row, const RowDataOptions& o
         if (!std::isfinite(x)) throw Error(where + ": a number is not finite");
 }
 
-// Targets that count.
+// Returns the number of targets that are not ignored.
 std::int64_t predicted_in(const Tensor& target) {
   if (target.dtype() != DType::i64) return target.size(0);
   const auto all = target.to_vector<std::int64_t>();
@@ -141,7 +141,8 @@ Row RowData::checked(const RowSet& set, const char* name, std::int64_t k) const 
   return row;
 }
 
-// The rows, short ones first. Rows of different lengths are padded, and Batch::lengths says where they end.
+// Makes a batch of the rows, sorted by length. Rows of different lengths are padded, and Batch::lengths has their
+// lengths.
 Batch RowData::gather(std::vector<Row> rows) const {
   const InputSpec& input = options_.input;
   std::stable_sort(rows.begin(), rows.end(),
@@ -194,7 +195,7 @@ Tensor RowData::loss(const Tensor& output, const Batch& batch) const { return op
 
 std::unique_ptr<Meter> RowData::meter() const { return options_.objective->meter(); }
 
-// Rows are made by a function, which may be slow, so only some of them are hashed.
+// Hashes only some rows, because the function that makes rows may be slow.
 std::string RowData::fingerprint() const {
   const std::string sizes = std::to_string(training_.size) + " + " + std::to_string(validation_.size) + " rows, ";
   if (!options_.name.empty()) return sizes + options_.name;

@@ -5,8 +5,8 @@
 namespace weft::detail {
 namespace {
 
-// The encoding of a text in UTF-16 without a byte order mark, which is detected because ASCII then has a 0 in every
-// pair of bytes. Null for another text.
+// Returns the encoding of a text in UTF-16 without a byte order mark, or null for any other text. Such a text is
+// detected because each ASCII character has a zero byte.
 const char* utf16_of(std::string_view bytes) {
   const std::string_view beginning = bytes.substr(0, 4096);
   std::size_t zeros[2] = {0, 0};  // at even and odd offsets

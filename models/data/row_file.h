@@ -19,7 +19,7 @@ struct FileBytes {
 
 FileBytes bytes_of(const std::string& path);
 
-// The text without a byte order mark. Throws an Error if the bytes can't be the beginning of a UTF-8 text.
+// Returns the text without a byte order mark. Throws an Error if the bytes can't be the beginning of a UTF-8 text.
 Content text_of(std::string_view bytes, const std::string& where);
 
 }  // namespace weft::detail

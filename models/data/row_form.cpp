@@ -15,7 +15,7 @@ constexpr std::size_t sample_bytes = std::size_t{1} << 20, sample_rows = 1000;
 const char* const expected_forms =
     "expected CSV, TSV or semicolons with a label and a text in each row, JSON lines, or fastText's __label__ lines";
 
-// The beginning of the file, up to the end of a line.
+// Returns the beginning of the file, up to the end of a line.
 Content beginning_of(const Content& content) {
   Content sample = content;
   if (sample.text.size() <= sample_bytes) return sample;
@@ -24,7 +24,7 @@ Content beginning_of(const Content& content) {
   return sample;
 }
 
-// The first rows that can be read. `bad` is the number of rows among them that can't.
+// The first rows of a file: those that can be read, and the number of those that can't.
 struct SomeRows {
   Rows rows;
   std::size_t bad = 0;
@@ -44,15 +44,15 @@ SomeRows some_rows(const Content& content, const Dialect& dialect) {
   return some;
 }
 
-// The number of rows with as many columns as the first, if it has at least 2.
+// Returns the number of rows with as many columns as the first row, or 0 if the first row has fewer than 2.
 std::size_t agreeing(const Rows& rows) {
   if (rows.empty() || rows[0].size() < 2) return 0;
   return static_cast<std::size_t>(
       std::count_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == rows[0].size(); }));
 }
 
-// How well a dialect fits all rows: `agreeing` rows are valid and have as many columns as the first, if it has at least
-// 2.
+// How well a dialect fits all rows. `agreeing` rows are valid and have as many columns as the first row. There are none
+// if the first row has fewer than 2 columns.
 struct Agreement {
   std::size_t rows = 0, agreeing = 0;
 };
@@ -98,7 +98,8 @@ bool is_delimited(DataFormat format) {
   return format == DataFormat::csv || format == DataFormat::tsv || format == DataFormat::semicolon;
 }
 
-// The delimiter with which most rows have as many columns as the first; none if the first row has only one column.
+// Returns the delimiter with which most rows have as many columns as the first row. Returns none if the first row has
+// only one column with each delimiter.
 std::optional<char> best_delimiter(const Content& content, const Content& sample, const LabelledOptions& options) {
   std::size_t most = 0;
   std::optional<char> best;
@@ -124,7 +125,8 @@ DataFormat sniffed(const Content& content, const Content& sample, const Labelled
   if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
   const auto delimiter = best_delimiter(content, sample, options);
   if (!delimiter)
-    throw Error(sample.where + ": " + expected_forms + "; the first rows are none of these (--format sets the format)");
+    throw Error(sample.where + ": " + expected_forms +
+                "; the first rows have none of these formats (--format sets the format)");
   return format_of(*delimiter);
 }
 
@@ -150,7 +152,7 @@ void set_columns(RowForm& form, const std::string& where, const Rows& rows, cons
   form.second = std::move(columns.second);
 }
 
-// The format of a table. Its columns are those of the first row.
+// Returns the format of a table. The first row determines the columns.
 RowForm delimited_form(const Content& content, const Content& sample, DataFormat format, const LabelledOptions& options,
                        bool labelled) {
   RowForm form;
@@ -173,7 +175,7 @@ RowForm delimited_form(const Content& content, const Content& sample, DataFormat
   return form;
 }
 
-// The values of the first two keys.
+// Returns the values of the first two keys.
 std::vector<std::string> first_two(const nlohmann::json& object, const std::vector<std::string>& keys) {
   std::vector<std::string> fields(2);
   for (std::size_t i = 0; i < std::min(keys.size(), fields.size()); ++i)
@@ -181,8 +183,8 @@ std::vector<std::string> first_two(const nlohmann::json& object, const std::vect
   return fields;
 }
 
-// The columns are the keys of all the first rows, in order of occurrence. The values are only used if there are two
-// columns. With more columns, the names must identify them.
+// The columns are the keys of the first rows, in the order in which they occur. The values are only used if there are
+// two columns. With more columns, the names must identify them.
 RowForm jsonl_form(const Content& sample, const LabelledOptions& options, bool labelled) {
   std::vector<std::string> keys;
   std::unordered_set<std::string> known;
@@ -228,13 +230,13 @@ RowForm without_other_keys(RowForm form) {
   return form;
 }
 
-// CoNLL's columns have no names: options give their numbers.
+// Returns the index of a column. CoNLL's columns have no names, so options give their numbers.
 std::size_t conll_column(const std::string& where, const std::string& number) {
   const bool is_number = !number.empty() && number.size() < 4 && number != "0" &&
                          number.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number)
     throw Error(where + ": expected the number of a column, from 1, got \"" + number +
-                "\" (--columns; conll has no names)");
+                "\" (--columns; conll columns have no names)");
   return std::stoul(number) - 1;
 }
 
@@ -254,8 +256,9 @@ std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
-// Whether the rows are certainly a table: the first row names the columns, or every row has a known label. The latter
-// is not enough for other delimiters without quotation marks, because a line with a comma may have it by chance.
+// Whether the rows are certainly a table. They are if the first row names the columns, or if every row has a known
+// label. The second condition counts only for tabs and for rows that begin with a quotation mark, because a text with a
+// comma may have a known label by chance.
 bool is_table(const Content& content, const Content& sample, char delimiter, const LabelledOptions& options) {
   const SomeRows some = some_rows(sample, dialect_of(content, delimiter, options));
   if (some.rows.empty() || some.rows[0].size() < 2) return false;
@@ -264,7 +267,7 @@ bool is_table(const Content& content, const Content& sample, char delimiter, con
          label_column(some.rows, options.labels);
 }
 
-// The format of rows to classify; automatic if each line is a text.
+// Returns the format of rows to classify, or `automatic` if each line is a text.
 DataFormat format_of_texts(const Content& content, const Content& sample, const std::string& ending,
                            const LabelledOptions& options) {
   const std::string_view line = first_line(sample.text);
@@ -277,7 +280,7 @@ DataFormat format_of_texts(const Content& content, const Content& sample, const 
   return DataFormat::automatic;
 }
 
-// Throws an Error for options that only tables have, if the rows are no table.
+// Throws an Error if options for tables are given, but the rows are not a table.
 void check_is_table(const std::string& where, DataFormat format, const LabelledOptions& options) {
   if (is_delimited(format)) return;
   const std::string name = where + ": " + data_format_name(format);
@@ -373,15 +376,14 @@ std::string text_of_row(const std::vector<std::string>& fields, const RowForm& f
   };
   if (!form.second.empty()) return text_pair(joined(form.text), joined(form.second));
   std::string text = joined(form.text);
-  std::replace(text.begin(), text.end(), pair_separator, ' ');  // this row is no pair
+  std::replace(text.begin(), text.end(), pair_separator, ' ');  // this row is not a pair
   return text;
 }
 
 void check_fields(RowReader& rows, const std::vector<std::string>& fields, const RowForm& form) {
   if (fields.size() != form.columns)
-    rows.fail(
-        "expected " + std::to_string(form.columns) + " columns like in row 1, got " + std::to_string(fields.size()),
-        "--format and --columns say how to read rows");
+    rows.fail("expected " + std::to_string(form.columns) + " columns as in row 1, got " + std::to_string(fields.size()),
+              "--format and --columns say how to read rows");
 }
 
 }  // namespace weft::detail

@@ -15,30 +15,31 @@ struct RowForm {
   Dialect dialect;                      // csv, tsv, semicolon
   bool header = false;
   std::size_t columns = 2;               // fields of each row
-  std::vector<std::string> names;        // of the columns, if they have names; jsonl: the keys, that of the label first
-  std::optional<std::size_t> label = 0;  // its column; none: no label is needed
+  std::vector<std::string> names;        // names of the columns, if any; jsonl: the keys, the label's first
+  std::optional<std::size_t> label = 0;  // the label's column; none: no label is needed
   std::vector<std::size_t> text = {1};
-  std::vector<std::size_t> second = {};  // of pairs
-  ConllColumns conll;                    // of the file, for conll; `label` and `text` are those of conll_rows
+  std::vector<std::size_t> second = {};  // the columns of a pair's second text
+  ConllColumns conll;                    // columns of a conll file; `label` and `text` are fields of conll_rows
 };
 
 // Throws an Error if the format can't be detected; the message names the option that sets it.
 RowForm find_form(const Content& content, const LabelledOptions& options);
 
-// The same for texts to classify, without a label; for JSON the names are all keys. None if each line is a text.
-// `ending` is that of the file's name, in lower case.
+// Like find_form, for texts to classify, which have no label. For JSON, the names are all keys. Returns none if each
+// line is a text. `ending` is the extension of the file's name, in lower case.
 std::optional<RowForm> find_text_form(const Content& content, const std::string& ending,
                                       const LabelledOptions& options);
 
-// All rows, including the header.
+// Reads all rows, including the header.
 std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form);
 
 // "CSV without a header, label in column 1, text in columns 2 and 3"
 std::string describe(const RowForm& form);
 
-// The names of some columns, or their numbers from 1; empty for fastText's lines.
+// Returns the names of some columns, or their numbers from 1. Returns nothing for fastText and CoNLL.
 std::vector<std::string> names_of(const RowForm& form, const std::vector<std::size_t>& some);
-// The fields of the text that aren't empty, joined by blanks; a text_pair if there are columns of a second text.
+// Returns the row's text: the fields of the text that aren't empty, joined by blanks. If there are columns of a second
+// text, returns a text_pair.
 std::string text_of_row(const std::vector<std::string>& fields, const RowForm& form);
 // Throws an Error unless the row has form.columns fields.
 void check_fields(RowReader& rows, const std::vector<std::string>& fields, const RowForm& form);

@@ -13,7 +13,7 @@ namespace {
 
 bool is_line_end(char c) noexcept { return c == '\n' || c == '\r'; }
 
-// The number of line ends. A carriage return and a line feed together end one line.
+// Returns the number of line ends. A carriage return followed by a line feed is one line end.
 std::int64_t line_ends(std::string_view text) noexcept {
   std::int64_t count = 0;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -21,7 +21,7 @@ std::int64_t line_ends(std::string_view text) noexcept {
   return count;
 }
 
-// The offset of the first byte that is 0 or not UTF-8, or text.size(). Checks eight bytes of ASCII at once.
+// Returns the offset of the first byte that is 0 or not UTF-8, or text.size(). Checks eight ASCII bytes at a time.
 std::size_t first_bad_byte(std::string_view text) noexcept {
   constexpr std::uint64_t ones = 0x0101010101010101, highs = ones << 7;
   std::size_t i = 0;
@@ -41,8 +41,8 @@ std::size_t first_bad_byte(std::string_view text) noexcept {
   return i;
 }
 
-// The text begins with a quotation mark. Appends everything up to the next mark that isn't doubled, and returns the
-// offset after that mark; npos if there is none.
+// The text must begin with a quotation mark. Appends everything up to the next mark that isn't doubled to the field.
+// Returns the offset after that mark, or npos if there is none.
 std::size_t unquote(std::string_view text, std::string& field) {
   for (std::size_t from = 1;;) {
     const std::size_t end = text.find('"', from);
@@ -153,7 +153,7 @@ class JsonlRows : public RowReader {
       given[i] = true;
       if (json_text(value, fields[i])) continue;
       if (i == label_ || is_one_of(text_, i) || is_one_of(second_, i))
-        fail("expected a string, a number or true or false as \"" + key + "\"");
+        fail("expected a string, a number, true or false as \"" + key + "\"");
       fields[i] = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     }
     if (label_) expect_one_of({*label_}, given);

@@ -1,4 +1,4 @@
-// Rows of a file, one after the other, from its content in memory.
+// Reads the rows of a file one after the other from its content in memory.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,8 @@ class RowReader {
   explicit RowReader(Content content) : content_(std::move(content)) {}
   virtual ~RowReader() = default;
 
-  // Reads the fields of the next row; false at the end. Throws a BadRow for a row that is malformed or not UTF-8.
+  // Reads the fields of the next row. Returns false at the end. Throws a BadRow for a row that is malformed or not
+  // UTF-8.
   bool next(std::vector<std::string>& fields);
 
   // The number of rows with several labels.
@@ -41,15 +42,15 @@ class RowReader {
  protected:
   // Reads the fields of the row that begins at the current position. Moves to the row's end.
   virtual void read(std::vector<std::string>& fields) = 0;
-  // Moves over what is between rows: by default, line ends.
+  // Moves past everything between two rows. By default, these are line ends.
   virtual void skip_between_rows();
-  // Moves from the beginning of a bad row to its end. By default the row is taken to be one line.
+  // Moves from the beginning of a bad row to its end. By default, a row is one line.
   virtual void skip_bad_row() { (void)take_line(); }
 
   std::string_view rest() const noexcept { return content_.text.substr(at_); }
   bool at(char c) const noexcept { return at_ < content_.text.size() && content_.text[at_] == c; }
   void move(std::size_t bytes) noexcept { at_ += bytes; }
-  std::string_view take_line();  // without its end, to which the reader moves
+  std::string_view take_line();  // without its line end; moves to the line end
   void count_several() noexcept { ++several_; }
 
  private:
@@ -57,14 +58,14 @@ class RowReader {
 
   Content content_;
   std::size_t at_ = 0, row_start_ = 0, counted_ = 0;
-  // row_ counts from 1 without empty lines; line_ is the line at counted_.
+  // row_ counts rows from 1, without empty lines. line_ is the number of the line at counted_.
   std::int64_t row_ = 0, line_ = 1, several_ = 0;
 };
 
-// The meaning of a quotation mark at the beginning of a field. In a quoted field, doubled marks stand for one. A mark
-// at any other place is text.
+// The meaning of a quotation mark at the beginning of a field. In a quoted field, a doubled mark stands for one mark. A
+// mark at any other place is text.
 enum class Quotes {
-  literal,  // it is text
+  literal,  // the mark is text
   // It encloses the field, up to the next delimiter or line end, if the field also ends with a mark and all marks
   // between are doubled. Otherwise it is text.
   cells,
@@ -81,31 +82,31 @@ struct Dialect {
   Quotes quotes = Quotes::csv;
 };
 
-// Any number of fields.
+// Reads rows with any number of fields.
 std::unique_ptr<RowReader> delimited_rows(Content content, const Dialect& dialect);
-// Two fields: the label and the text.
+// Reads rows with two fields: the label and the text.
 std::unique_ptr<RowReader> fasttext_rows(Content content);
-// The columns of CoNLL's lines, from 0.
+// The columns of CoNLL's lines, counted from 0.
 struct ConllColumns {
   std::size_t word = 0;
   std::optional<std::size_t> tag;  // none: the last column of each line
 };
-// Two fields for each sentence: the tags, empty unless `labelled`, and the words.
+// Reads two fields for each sentence: the tags, which are empty unless `labelled`, and the words.
 std::unique_ptr<RowReader> conll_rows(const Content& content, const ConllColumns& columns, bool labelled);
-// The values of the keys; a missing value or null becomes "". `label`, `text` and `second` are indices into
-// `keys`. A row must have the label, at least one value of the text and, if it is a pair, one of the second text, and these
-// must be strings, numbers, true or false.
+// Reads rows whose fields are the values of the keys. A missing value or null becomes "". `label`, `text` and `second`
+// are indices into `keys`. A row must have the label, at least one value of the text and, if it is a pair, at least one
+// value of the second text. These values must be strings, numbers, true or false.
 std::unique_ptr<RowReader> jsonl_rows(Content content, const std::vector<std::string>& keys,
                                       std::optional<std::size_t> label, const std::vector<std::size_t>& text,
                                       const std::vector<std::size_t>& second);
 
-// The command that converts a file to UTF-8.
+// Returns the command that converts a file from the encoding to UTF-8.
 std::string convert_hint(const char* encoding);
 
 struct WrongBytes {
   std::string what, hint;  // empty if nothing is wrong
 };
-// Checks that a text is UTF-8 without zeros. `before` is the number of bytes of its file before it.
+// Checks that a text is UTF-8 without zero bytes. `before` is the number of bytes before it in its file.
 WrongBytes wrong_bytes(std::string_view text, std::size_t before);
 
 const char* const fasttext_prefix = "__label__";

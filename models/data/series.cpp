@@ -35,7 +35,7 @@ std::size_t column_of(const std::vector<std::string>& names, const std::string& 
   throw Error(where + ": expected a column \"" + name + "\"; it has " + join(names));
 }
 
-// The delimiter that divides the first row into most fields.
+// Returns the delimiter that divides the first row into the most fields.
 char delimiter_of(const Content& content) {
   char best = ',';
   for (const char each : {'\t', ';'})
@@ -96,7 +96,7 @@ void check(const ForecastOptions& options) {
                 " rows that the model reads, got " + std::to_string(options.season));
 }
 
-// Rows first … end-1 of some columns: (end - first, columns).
+// Returns the rows first … end - 1 of some columns: (end - first, columns).
 Tensor block(const Series& series, const std::vector<std::size_t>& columns, std::int64_t first, std::int64_t end) {
   std::vector<float> values;
   for (std::int64_t row = first; row < end; ++row)
@@ -104,13 +104,13 @@ Tensor block(const Series& series, const std::vector<std::size_t>& columns, std:
   return Tensor::from(values, {end - first, std::ssize(columns)});
 }
 
-// The windows whose targets lie in the rows begin … end-1.
+// Returns the windows whose targets lie in the rows begin … end - 1.
 RowSet windows(const std::shared_ptr<const Series>& series, const Places& places, const ForecastOptions& options,
                std::int64_t begin, std::int64_t end) {
   const std::int64_t n = options.length, h = options.horizon, first = std::max<std::int64_t>(begin - n, 0);
   return {std::max<std::int64_t>(end - h - n - first + 1, 0), [=](std::int64_t k) {
-            const std::int64_t at = first + k + n;  // of the first target
-            // Target by target, as the outputs: "a+1", "a+2", "b+1", …
+            const std::int64_t at = first + k + n;  // the row of the first target
+            // The values are in the order of the outputs: "a+1", "a+2", "b+1", …
             std::vector<float> target;
             for (const std::size_t column : places.targets)
               for (std::int64_t step = 0; step < h; ++step)
@@ -153,7 +153,7 @@ class ForecastMeter : public Meter {
  private:
   std::unique_ptr<Meter> model_;
   std::int64_t horizon_, season_;
-  std::vector<std::int64_t> in_frames_;  // the frame of each target; empty unless all are frames
+  std::vector<std::int64_t> in_frames_;  // each target's column in the frames; empty unless all have one
   double last_ = 0, seasonal_ = 0, count_ = 0;
 };
 

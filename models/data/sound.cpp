@@ -25,7 +25,8 @@ std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size
 // Programs that write to a pipe don't know the size: ffmpeg writes 0xFFFFFFFF, sox and arecord nearly 2^31.
 constexpr std::uint64_t unknown_size = 0x7FFFF000;
 
-// Others write 0, also as the size of the whole file, or a size of the file that ends before the sound.
+// Other programs write 0 as the size of the data. In this case, the size of the whole file is 0, unknown, or too small
+// to include the sound.
 bool is_unknown_size(std::uint64_t size, std::string_view bytes, std::size_t begin) {
   const std::uint64_t of_file = number_at(bytes, 4, 4);
   if (size == 0) return of_file == 0 || of_file >= unknown_size || of_file + 8 <= begin;
@@ -37,7 +38,7 @@ struct Chunk {
   bool is_open = false;  // data of an unknown size, which end with the file
 };
 
-// The first chunk of that name (Multimedia Programming Interface and Data Specifications 1.0, 1991).
+// Returns the first chunk with that name (Multimedia Programming Interface and Data Specifications 1.0, 1991).
 Chunk chunk_of(std::string_view bytes, std::string_view name) {
   for (std::size_t at = 12; at + 8 <= bytes.size();) {
     const std::uint64_t size = number_at(bytes, at + 4, 4);
@@ -54,7 +55,7 @@ Chunk chunk_of(std::string_view bytes, std::string_view name) {
 }
 
 struct WavFormat {
-  std::uint64_t kind, channels, rate, bytes;  // bytes: of a sample of one channel
+  std::uint64_t kind, channels, rate, bytes;  // bytes: size of a sample of one channel
 };
 
 WavFormat wav_format_of(std::string_view chunk) {
@@ -73,7 +74,7 @@ WavFormat wav_format_of(std::string_view chunk) {
   return format;
 }
 
-// From -1 to 1. 8 bits are without a sign, with 128 in the middle.
+// Returns a sample, from -1 to 1. Samples of 8 bits are unsigned, with 128 in the middle.
 float sample_at(std::string_view data, std::size_t at, const WavFormat& format) {
   const std::uint64_t bits = number_at(data, at, format.bytes);
   if (format.kind == ieee_float) {
@@ -134,7 +135,7 @@ Tensor mel_filters(const SoundSpec& spec) {
 
 std::int64_t frames_of_sound(std::int64_t samples, const SoundSpec& spec) { return 1 + samples / spec.hop; }
 
-// In f64: small bins beside large ones keep their digits.
+// Computes in f64, so that small bins next to large ones keep their precision.
 Tensor log_mel(const std::vector<float>& samples, const SoundSpec& spec) {
   const NoGrad suspended;
   const std::int64_t n = std::ssize(samples), count = frames_of_sound(n, spec), window = spec.window;

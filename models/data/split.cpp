@@ -15,8 +15,8 @@ using namespace detail;
 
 namespace {
 
-// The order in which the texts of the rows are dealt out: by label (for a text with several, that of its first row),
-// and at random within one label.
+// The order in which the distinct texts of the rows are divided. Texts are ordered by label, and at random within one
+// label. For a text with several labels, the label of its first row counts.
 struct Order {
   std::vector<std::int64_t> place;  // the position in this order of each row's text
   std::int64_t count = 0;           // number of distinct texts
@@ -66,7 +66,7 @@ LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)
 
 }  // namespace
 
-// h of n texts are held out. With multiples of n / h marked on a line, the text at position p is held out if a mark
+// Holds out h of n texts. With the multiples of n / h marked on a line, the text at position p is held out if a mark
 // lies in (p, p + 1]. Any range of positions, and therefore each label, then has its share of the h texts, rounded up
 // or down.
 LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed) try {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char between_labels = '|';
 
-// The parts between separators, without blanks around them and without empty ones.
+// Returns the parts between separators, without blanks around them and without empty parts.
 std::vector<std::string> parts_of(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
@@ -78,7 +78,7 @@ Tensor target_of(const TargetKind& kind, const std::string& label, const std::st
   return Tensor::from(tags, {std::ssize(tags)});
 }
 
-// The first `length` symbols, and their tags.
+// Returns a row with the first `length` symbols of the text and their tags.
 Row tagged(const Tokenizer& tokenizer, const LabelledTexts& rows, std::size_t row, const Tensor& tags,
            std::int64_t length) {
   std::vector<std::int64_t> ids = tokenizer.encode(rows.texts[row]);

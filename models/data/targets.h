@@ -8,17 +8,17 @@
 
 namespace weft::detail {
 
-// The target of a row: its class () i64, or what find_targets() describes. Throws an Error that names the row if its
-// label doesn't fit.
+// Returns the target of a row: its class () i64, or the target that find_targets() describes. Throws an Error that
+// names the row if its label doesn't fit.
 Tensor target_of_row(const TargetKind& kind, const LabelledTexts& rows, std::size_t row);
 
-// The classes of all rows, or of all their tokens; empty for a task whose targets are no classes.
+// Returns the classes of all rows, or of all their tokens. Returns nothing for a task whose targets are not classes.
 std::vector<std::int64_t> classes_of_rows(const TargetKind& kind, const LabelledTexts& rows);
 
-// ", balance weights, focal 2": options that differ from their defaults, for the name of data; else empty.
+// Returns the options that differ from their defaults, for the name of the data: ", balance weights, focal 2".
 std::string describe(const LearningOptions& learning);
 
-// How messages name a row: the beginning of its text in quotation marks, or its number.
+// Returns the name of a row in messages: the beginning of its text in quotation marks, or its number.
 std::string row_name(const LabelledTexts& rows, std::size_t row);
 
 }  // namespace weft::detail

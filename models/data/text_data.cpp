@@ -19,7 +19,7 @@ constexpr std::int64_t most_validated = 1000000;
 // The masks for validation are the same in every run, so that losses can be compared.
 constexpr std::uint64_t validation_seed = 0x5eed;
 
-// The number of tokens in the first `hundredths` percent; the number after them is rounded down.
+// Returns the number of tokens in the first `hundredths` percent. The number of the remaining tokens is rounded down.
 std::int64_t end_of(int hundredths, std::int64_t tokens) { return tokens - tokens * (100 - hundredths) / 100; }
 
 std::vector<std::int64_t> ordinary_ids(const Tokenizer& tokenizer) {
@@ -122,7 +122,7 @@ Batch TextData::training(std::int64_t k, const Random& random) const {
   return windows(starts, length_, own.split(0), 0);
 }
 
-// First the full windows, in batches of batch_; the rest of the text is a batch with one shorter window.
+// The full windows come first, in batches of batch_. The rest of the text is a batch with one shorter window.
 std::int64_t TextData::validation_batches() const noexcept {
   const std::int64_t full = predicted_ / length_;
   return (full + batch_ - 1) / batch_ + (predicted_ % length_ != 0);
@@ -144,7 +144,7 @@ std::string TextData::fingerprint() const {
          std::to_string(tokens_.hash());
 }
 
-// Child first + i of the generator masks row i.
+// The generator random.split(first + i) masks row i.
 Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n, const Random& random,
                         std::int64_t first) const {
   std::vector<std::int64_t> tokens, target;

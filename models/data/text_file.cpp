@@ -12,7 +12,7 @@ namespace weft {
 namespace detail {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-// When a page is read, the kernel maps a block of pages around it, including pages that were already forgotten.
+// When a page is read, the kernel maps a block of pages around it, including pages that were already released.
 constexpr std::size_t mapped_around = std::size_t{4} << 20;
 
 TextFile::TextFile(const std::string& path) : name_("\"" + path + "\"") {
@@ -43,7 +43,8 @@ void TextFile::forget(std::size_t begin, std::size_t end) const noexcept {
   if (file_.data != nullptr) os::forget_pages(text_.data() + begin, end - begin);
 }
 
-// Where a piece that is not the last may end: after a line, else after white space, else between characters.
+// Returns where a piece that is not the last one may end: after a line or, if there is no line end, after white space
+// or, if there is none, between characters.
 static std::size_t piece_end(std::string_view piece) {
   for (const char* ends : {"\n", " \t\r"}) {
     const std::size_t found = piece.find_last_of(ends);

@@ -16,7 +16,7 @@ class TextFile {
   TextFile& operator=(const TextFile&) = delete;
 
   std::string_view text() const noexcept { return text_; }  // without a byte order mark
-  // The place of byte `at` of the text, for messages.
+  // Returns the place of byte `at` of the text, for messages.
   TextPlace place(std::size_t at) const { return {name_, skipped_ + at}; }
   // Throws an Error if the text begins like UTF-16 or binary data.
   void check_is_text() const;

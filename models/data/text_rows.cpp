@@ -62,7 +62,7 @@ class FileRows : public TextRows {
   bool skip_, header_;  // header_: the header has not been read yet
 };
 
-// Pictures, sounds or frames. Their only field is their file, or their number.
+// Pictures, sounds or frames. Their only field is the path of their file, or their number.
 class NumberRows : public TextRows {
  public:
   NumberRows(LabelledTexts rows, std::vector<std::string> files) : all_(std::move(rows)), files_(std::move(files)) {
@@ -86,7 +86,7 @@ class NumberRows : public TextRows {
   std::size_t next_ = 0;
 };
 
-// Pictures or sounds, one in each file.
+// Reads pictures or sounds, one in each file.
 std::unique_ptr<TextRows> open_files(const std::vector<fs::path>& files, const std::string& form, bool skip,
                                      std::int64_t others) {
   LabelledTexts all;
@@ -106,7 +106,7 @@ std::unique_ptr<TextRows> open_files(const std::vector<fs::path>& files, const s
   return std::make_unique<NumberRows>(std::move(all), std::move(used));
 }
 
-// The files in a folder and in its folders, without those in hidden folders.
+// Returns the files in a folder and its subfolders, without files in hidden folders.
 std::vector<fs::path> files_below(const std::string& folder) try {
   std::vector<fs::path> files;
   fs::recursive_directory_iterator entry(folder);
@@ -120,7 +120,7 @@ std::vector<fs::path> files_below(const std::string& folder) try {
   throw Error("\"" + error.path1().string() + "\": " + error.code().message());
 }
 
-// The pictures or sounds of a folder; null if its first row is a text.
+// Returns the pictures or sounds of a folder, or null if its first file is a text.
 std::unique_ptr<TextRows> open_folder(const std::string& folder, bool skip) {
   std::vector<fs::path> files = files_below(folder);
   const std::int64_t others = remove_other_files(files);
@@ -150,7 +150,7 @@ std::unique_ptr<TextRows> TextRows::open(const std::string& path, const Labelled
     return std::make_unique<NumberRows>(idx_pictures(bytes->view(), where), std::vector<std::string>());
   if (is_npy(bytes->view()) && (automatic || options.format == DataFormat::npy))
     return std::make_unique<NumberRows>(npy_rows(bytes->view(), where), std::vector<std::string>());
-  if (options.format == DataFormat::npy) throw Error(where + ": expected a file of NumPy, .npy or .npz");
+  if (options.format == DataFormat::npy) throw Error(where + ": expected a NumPy file (.npy or .npz)");
   if (automatic && is_file_of_numbers(bytes->view())) return open_files({path}, "", false, 0);
   if (options.format == DataFormat::idx)
     throw Error(where + ": expected pictures in the IDX format, bytes (n, height, width)");

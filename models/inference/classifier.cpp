@@ -18,16 +18,16 @@ using namespace detail;
 
 namespace {
 
-// What is missing if the tokenizer has no symbol that begins each row.
+// Returns the reason why the tokenizer has no symbol that begins each row.
 std::string why_no_cls(const Checkpoint& checkpoint) {
   const Tokenizer& tokenizer = *checkpoint.tokenizer;
   const std::string kind = tokenizer.kind();
   if (kind == "ids" && checkpoint.info.form == "huggingface-fnet")
-    return "there is neither a spiece.model nor a tokenizer.json beside the model, so texts can't be tokenized: copy "
-           "the original ones";
+    return "the model's folder has neither a spiece.model nor a tokenizer.json, so texts can't be tokenized: copy the "
+           "original files into it";
   if (kind == "fnet")
     return "the tokenizer of the checkpoint has no piece " +
-           nlohmann::json::parse(tokenizer.to_json()).at("cls_token").dump() + " (cls_token), with which rows begin";
+           nlohmann::json::parse(tokenizer.to_json()).at("cls_token").dump() + " (cls_token), which begins each row";
   return "the tokenizer of the checkpoint, " + kind + ", was not made for a classifier";
 }
 
@@ -38,7 +38,7 @@ std::string Classifier::why_not(const Checkpoint& checkpoint) {
   if (model.task() != Task::classifier)
     return std::string("the checkpoint is a ") + task_name(model.task()) + ", expected a classifier";
   if (model.gives_features())
-    return "the checkpoint is an encoder whose outputs are features, without a classifier: train a classifier from it "
+    return "the checkpoint is an encoder whose outputs are features, not labels: train a classifier from it "
            "(weft train --from)";
   if (reads_numbers(model)) return "";
   if (model.input().defined()) return "the model reads numbers in addition to tokens";
@@ -56,8 +56,8 @@ Classifier::Classifier(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint
     throw Error("[classifier] expected " + std::to_string(model.outputs()) + " labels, got " +
                 std::to_string(info.labels.size()));
   if (model.max_length() > 0 && info.pad_to > model.max_length())
-    throw Error("[classifier] rows are padded to " + std::to_string(info.pad_to) + " tokens; the model takes at most " +
-                std::to_string(model.max_length()));
+    throw Error("[classifier] rows are padded to " + std::to_string(info.pad_to) +
+                " tokens, but the model takes at most " + std::to_string(model.max_length()));
   if (info.pad_to > 0) check_batch("classifier", info.pad_to, 1, 1);
 }
 
@@ -69,7 +69,7 @@ std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
                               : most > 0        ? most
                                                 : std::numeric_limits<std::int64_t>::max();
   const WrongBytes wrong = wrong_bytes(text, 0);
-  if (!wrong.what.empty()) throw Error("[classifier] " + wrong.what + "; expected a text in UTF-8 without zeros");
+  if (!wrong.what.empty()) throw Error("[classifier] " + wrong.what + "; expected a text in UTF-8 without zero bytes");
   std::vector<std::int64_t> row = classifier_tokens(*checkpoint_.tokenizer, text, length);
   if (info.pad_to > 0)
     row.resize(static_cast<std::size_t>(info.pad_to), checkpoint_.tokenizer->special().pad.value_or(pad_id));
@@ -89,8 +89,8 @@ std::vector<double> Classifier::probabilities(const std::string& text) const try
   fail_out_of_memory("classifier");
 }
 
-// One forward pass for each text (see logits_of_rows). Texts of the same length follow each other, so that they share
-// what layers keep for this length.
+// Runs one forward pass for each text (see logits_of_rows). Texts of the same length follow each other, so that they
+// share the data that layers cache for this length.
 std::vector<std::vector<double>> Classifier::probabilities(const std::vector<std::string>& texts) const try {
   std::vector<std::size_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0);

@@ -28,7 +28,7 @@ Tensor Embedder::vector_of(const std::string& text) const {
   const Model& model = *checkpoint_.model;
   const CheckpointInfo& info = checkpoint_.info;
   if (const WrongBytes wrong = wrong_bytes(text, 0); !wrong.what.empty())
-    throw Error("[embed] " + wrong.what + "; expected a text in UTF-8 without zeros");
+    throw Error("[embed] " + wrong.what + "; expected a text in UTF-8 without zero bytes");
   const std::int64_t longest = info.pad_to > 0   ? info.pad_to
                                : info.length > 0 ? info.length
                                                  : std::max<std::int64_t>(model.max_length(), 0);
@@ -56,14 +56,15 @@ bool is_nearer(const Neighbor& a, const Neighbor& b) {
   return a.similarity != b.similarity ? a.similarity > b.similarity : a.index < b.index;
 }
 
-// The `top` highest of the similarities begin … end-1: a heap whose first element is the worst of those found so far.
+// Returns the `top` highest of the similarities with the indices begin … end - 1, as a heap whose first element is the
+// lowest of them.
 std::vector<Neighbor> highest(const float* similarity, std::int64_t begin, std::int64_t end, std::int64_t top) {
   std::vector<Neighbor> heap;
   for (std::int64_t i = begin; i < end; ++i) {
     const double own = static_cast<double>(similarity[i]);
     const Neighbor next{i, std::isnan(own) ? -std::numeric_limits<double>::infinity() : own};
     if (std::ssize(heap) == top) {
-      if (next.similarity <= heap.front().similarity) continue;  // the earlier one is kept
+      if (next.similarity <= heap.front().similarity) continue;  // of equal similarities, the first one is kept
       std::pop_heap(heap.begin(), heap.end(), is_nearer);
       heap.pop_back();
     }
@@ -73,7 +74,7 @@ std::vector<Neighbor> highest(const float* similarity, std::int64_t begin, std::
   return heap;
 }
 
-// The `top` highest of n similarities, the nearest first. The threads share parts of the rows.
+// Returns the `top` highest of n similarities, the nearest first. Each thread searches some parts of the rows.
 std::vector<Neighbor> highest(const float* similarity, std::int64_t n, std::int64_t top) {
   constexpr std::int64_t part = 1 << 15;
   std::vector<std::vector<Neighbor>> parts(static_cast<std::size_t>((n + part - 1) / part));

@@ -44,7 +44,7 @@ Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& t
     if (shortest == 0) throw Error("[tokenizer] a text has no symbols: a model needs at least one");
     if (shortest < length && !pad)
       throw Error(std::string("[tokenizer] ") + tokenizer.kind() +
-                  " has no padding symbol: encode texts of one length");
+                  " has no padding symbol: encode only texts of the same length together");
     std::vector<std::int64_t> all;
     for (const std::vector<std::int64_t>& row : rows) {
       all.insert(all.end(), row.begin(), row.end());

@@ -15,7 +15,7 @@ const std::string gap = "[mask]";
 
 bool same_letter(char a, char b) noexcept { return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b); }
 
-// The offset of the next "[mask]", in any case, or the text's length.
+// Returns the offset of the next "[mask]", in upper or lower case, or the text's length if there is none.
 std::size_t find_gap(std::string_view text, std::size_t from) {
   for (std::size_t at = text.find('[', from); at != std::string_view::npos; at = text.find('[', at + 1))
     if (const std::string_view name = text.substr(at, gap.size());
@@ -24,8 +24,8 @@ std::size_t find_gap(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-// The text's ids. If the tokenizer recognizes the name of its mask, the text is encoded with this name in each gap.
-// Otherwise the parts between gaps are encoded separately.
+// Returns the text's ids. If the tokenizer recognizes the name of its mask, the text is encoded with this name in each
+// gap. Otherwise the parts between gaps are encoded separately.
 std::vector<std::int64_t> encode(const Tokenizer& tokenizer, const std::string& text) {
   const SpecialIds special = tokenizer.special();
   if (special.sep) {
@@ -51,7 +51,7 @@ std::vector<std::int64_t> encode(const Tokenizer& tokenizer, const std::string& 
   }
 }
 
-// The ids in order of falling probability, without special symbols.
+// Returns the ids without special symbols, in order of decreasing probability.
 std::vector<std::int64_t> by_probability(const std::vector<double>& p, const SpecialIds& special) {
   std::vector<std::int64_t> ids(p.size());
   std::iota(ids.begin(), ids.end(), 0);
@@ -62,7 +62,7 @@ std::vector<std::int64_t> by_probability(const std::vector<double>& p, const Spe
   return ids;
 }
 
-// The row that the model reads: with [cls] and [sep] if the tokenizer has [sep], and padded as in training.
+// Returns the row that the model reads: with [cls] and [sep] if the tokenizer has [sep], and padded as in training.
 std::vector<std::int64_t> row_of(const Checkpoint& checkpoint, const std::vector<std::int64_t>& ids) {
   const SpecialIds special = checkpoint.tokenizer->special();
   const std::int64_t pad_to = checkpoint.info.pad_to;
@@ -90,7 +90,8 @@ FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std:
   const SpecialIds special = tokenizer.special();
   std::vector<std::int64_t> ids = encode(tokenizer, text);
   if (std::find(ids.begin(), ids.end(), special.mask) == ids.end())
-    throw Error("[fill-mask] expected a text with \"" + gap + "\" (in any case) for each symbol to fill in, got none");
+    throw Error("[fill-mask] expected a text with \"" + gap +
+                "\" (in upper or lower case) for each symbol to fill in, got none");
   const std::vector<std::int64_t> row = row_of(checkpoint, ids);
   // The offset of the text in its row.
   const std::int64_t first = special.sep && special.cls ? 1 : 0;

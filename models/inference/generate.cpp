@@ -12,7 +12,7 @@ using namespace detail;
 
 namespace {
 
-// The logits as numbers; an Error if one is not finite.
+// Returns the logits as numbers. Throws an Error if one of them is not finite.
 std::vector<double> values_of(const Tensor& logits) {
   auto x = raw::convert(logits, DType::f64).to_vector<double>();
   if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); }))
@@ -25,11 +25,11 @@ struct Symbol {
   std::int64_t id;
 };
 
-// The larger logit comes first; in a tie the lower id.
+// The larger logit comes first. Of equal logits, the one with the lower id comes first.
 bool comes_before(const Symbol& a, const Symbol& b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
 
-// The first `count` symbols (0: all) in that order, without those whose logit is -infinity. Only these symbols are
-// sorted.
+// Returns the first `count` symbols (0: all) in the order of comes_before, without symbols whose logit is -infinity.
+// Sorts only the symbols that it returns.
 std::vector<Symbol> first_symbols(const std::vector<double>& x, std::int64_t count) {
   std::vector<Symbol> symbols;
   symbols.reserve(x.size());
@@ -43,7 +43,7 @@ std::vector<Symbol> first_symbols(const std::vector<double>& x, std::int64_t cou
   return symbols;
 }
 
-// Chooses one of the ids 0 … x.size() - 1, never one with -infinity, unless all have it: then 0.
+// Chooses one of the ids 0 … x.size() - 1, but no id whose logit is -infinity. If all logits are -infinity, chooses 0.
 std::int64_t choose(const std::vector<double>& x, double temperature, std::int64_t top_k, double top_p, double u) {
   if (temperature == 0) return std::max_element(x.begin(), x.end()) - x.begin();
   const std::vector<Symbol> order = first_symbols(x, top_k);
@@ -61,12 +61,12 @@ std::int64_t choose(const std::vector<double>& x, double temperature, std::int64
   return order[static_cast<std::size_t>(std::min(chosen, std::ssize(sums) - 1))].id;
 }
 
-// Passes text on up to the first stop text. It holds back text that may be the beginning of one.
+// Passes on the text before the first stop text. Holds back text that may be the beginning of a stop text.
 class StopFilter {
  public:
   explicit StopFilter(const std::vector<std::string>& stops) : stops_(&stops) {}
 
-  // Returns the text that can be passed on after `more` was added. stopped() is then up to date.
+  // Adds `more`, updates stopped(), and returns the text that can be passed on.
   std::string add(const std::string& more) {
     held_ += more;
     std::size_t end = held_.size();
@@ -79,12 +79,12 @@ class StopFilter {
     if (!stopped_) end -= longest_beginning();
     return take(end);
   }
-  // The text that was held back, if nothing more follows.
+  // Returns the text that was held back. Call this if no more text follows.
   std::string rest() { return take(held_.size()); }
   bool stopped() const noexcept { return stopped_; }
 
  private:
-  // The length of the longest end of held_ with which a stop text begins.
+  // The length of the longest suffix of held_ that is the beginning of a stop text.
   std::size_t longest_beginning() const {
     std::size_t longest = 0;
     for (const std::string& stop : *stops_)
@@ -107,7 +107,7 @@ void check(const GenerateOptions& options) {
   if (!(options.temperature >= 0) || options.top_k < 0 || options.tokens < 0)
     throw Error("[generate] expected temperature, top_k and tokens of at least 0");
   if (!(options.top_p > 0 && options.top_p <= 1))
-    throw Error("[generate] expected top_p above 0, at most 1, got " + std::to_string(options.top_p));
+    throw Error("[generate] expected top_p above 0 and at most 1, got " + std::to_string(options.top_p));
   for (const std::string& stop : options.stop)
     if (stop.empty()) throw Error("[generate] a stop text is empty");
 }
@@ -146,7 +146,7 @@ class Chooser {
   Chooser(const Tokenizer& tokenizer, const GenerateOptions& options)
       : tokenizer_(&tokenizer), options_(&options), special_(tokenizer.special()) {}
 
-  // The sample's i-th symbol, chosen by its logits (1, vocabulary).
+  // Chooses the sample's i-th symbol by the logits (1, vocabulary).
   Piece next(Sample& sample, const Tensor& logits, std::int64_t i) const {
     std::vector<double> x = values_of(logits);
     leave_out(special_, x);
@@ -172,8 +172,8 @@ class Continuation {
                const std::function<bool(const SampleText&)>& out)
       : chooser_(tokenizer, options), tokens_(options.tokens), out_(out) {}
 
-  // The stream has one text for each of `samples`, and logits (b, vocabulary) are those for their next symbols. Returns
-  // the number of symbols.
+  // The stream has one text for each of the b samples. `logits` (b, vocabulary) are for their next symbols. Returns the
+  // number of symbols that were chosen.
   std::int64_t run(std::unique_ptr<TokenStream> stream, Tensor logits, std::vector<Sample> samples) const {
     std::int64_t symbols = 0;
     for (std::int64_t i = 0; i < tokens_; ++i) {
@@ -207,12 +207,13 @@ class Continuation {
   const std::function<bool(const SampleText&)>& out_;
 };
 
-// The number of samples in one batch. Larger: hardly faster, and each sample takes memory for what it has read.
+// The number of samples in one batch. Larger: hardly faster, and more memory, because each sample stores what it has
+// read.
 constexpr std::int64_t samples_at_once = 8;
 
 void check_belongs(const Tokenizer& tokenizer, const Model& model) {
   if (tokenizer.size() != model.vocabulary())
-    throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, but the model " +
+    throw Error("[generate] the tokenizer has " + std::to_string(tokenizer.size()) + " symbols, but the model has " +
                 std::to_string(model.vocabulary()) + ": the two do not belong together");
 }
 
@@ -243,7 +244,7 @@ std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, co
         batch.push_back(
             {s, Random(options.seed + static_cast<std::uint64_t>(s)), StopFilter(options.stop), ids.back()});
       auto texts = stream->select(std::vector<std::int64_t>(static_cast<std::size_t>(count), 0));
-      if (first + count == samples) stream.reset();  // so that there is one text less that shares memory
+      if (first + count == samples) stream.reset();  // so that one text fewer shares the memory
       symbols += continuation.run(std::move(texts), expand(logits, {count, logits.size(1)}), std::move(batch));
     }
   });

@@ -23,7 +23,7 @@ std::int64_t most_tokens(const Checkpoint& checkpoint) {
 
 void check_text(const std::string& text) {
   const WrongBytes wrong = wrong_bytes(text, 0);
-  if (!wrong.what.empty()) throw Error("[predict] " + wrong.what + "; expected a text in UTF-8 without zeros");
+  if (!wrong.what.empty()) throw Error("[predict] " + wrong.what + "; expected a text in UTF-8 without zero bytes");
 }
 
 std::vector<double> finite(const Tensor& output) {
@@ -57,7 +57,6 @@ Tensor Predictor::output_for(const std::vector<std::int64_t>& ids) const {
   return (*checkpoint_.model)(Tensor::from(ids, {1, std::ssize(ids)}));
 }
 
-// The output for a whole row.
 Tensor Predictor::output_of(const std::string& text) const {
   if (reads_numbers(*checkpoint_.model)) {
     const NoGrad suspended;
@@ -67,7 +66,7 @@ Tensor Predictor::output_of(const std::string& text) const {
   return output_for(classifier_tokens(*checkpoint_.tokenizer, text, most_tokens(checkpoint_)));
 }
 
-// The tags of a row of numbers, whose frames are numbered from 1.
+// Returns the tags of a row of numbers. Its frames are numbered from 1.
 std::vector<std::pair<std::string, std::string>> Predictor::tags_of_frames(const std::string& row) const {
   const Tensor output = output_of(row);  // (1, n, tags)
   (void)finite(output);

@@ -1,9 +1,9 @@
 // Adafactor (Shazeer and Stern 2018, arXiv 1804.04235, algorithms 4 and 5, without momentum), as in PyTorch. The mean
-// squares of a matrix's gradients are estimated from those of its rows and columns:
+// squares of a matrix's gradients are estimated from the mean squares of its rows and columns:
 //   r = r + (1 - b) (mean of g² over columns - r);  c = c + (1 - b) (mean of g² over rows - c);  1 - b = step^-power;
 //   v_ij = r_i c_j / mean(r);  u = g / √max(v, eps²);  u = u / max(1, rms(u) / threshold);
 //   p = (1 - lr weight_decay) p - max(least, rms(p)) min(lr, 1/√step) u.
-// Vectors, and matrices with a side of 1, have v = v + (1 - b) (g² - v). eps is the dtype's.
+// For vectors, and for matrices with a side of 1, v = v + (1 - b) (g² - v). eps is the machine epsilon of the dtype.
 #include "train/adafactor.h"
 
 #include <algorithm>
@@ -29,7 +29,8 @@ Tensor averaged(Tensor state, const Tensor& x, double share) {
   return state;
 }
 
-// The estimates of the mean squares, in g's shape. The state of a matrix begins with those of its rows and columns.
+// Returns the estimates of the mean squares, in g's shape. The state of a matrix begins with the mean squares of its
+// rows, followed by those of its columns.
 Tensor mean_squares(const Tensor& g, const Tensor& state, double share) {
   const Tensor squares = square(g);
   if (g.rank() < 2) return averaged(state, squares, share);
@@ -40,7 +41,7 @@ Tensor mean_squares(const Tensor& g, const Tensor& state, double share) {
   return mul(reshape(of_rows, {rows, 1}), scale(of_columns, 1 / all));
 }
 
-// p, gradient and state: the same elements of the values, gradients and states.
+// p, gradient and state are the same elements of the values, gradients and states.
 void update_parameter(Tensor p, const Tensor& gradient, const Tensor& state, const Shape& shape,
                       const UpdateStep& step) {
   const double power = step.own[0], threshold = step.own[1], least = step.own[2];
@@ -73,10 +74,12 @@ void update_parameters(ParameterRange& range, const UpdateStep& step) {
 OptimizerKind adafactor() {
   OptimizerKind kind;
   kind.name = "adafactor";
-  kind.own = {{"decay-power", 0.8, 0, 1, "power of the step by which the mean squares change less and less"},
-              {"threshold", 1, 1e-9, std::numeric_limits<double>::infinity(), "root mean square of the largest change"},
+  kind.own = {{"decay-power", 0.8, 0, 1,
+               "each step moves the mean squares by the fraction step^-decay-power toward the new squares"},
+              {"threshold", 1, 1e-9, std::numeric_limits<double>::infinity(),
+               "maximum root mean square of an update, relative to the learning rate"},
               {"least-rms", 1e-3, 0, std::numeric_limits<double>::infinity(),
-               "least root mean square of a parameter, which multiplies its learning rate"}};
+               "lower bound of a parameter's root mean square, by which its learning rate is multiplied"}};
   kind.rate = 20;
   kind.states = 1;
   kind.update = update_parameters;

@@ -1,4 +1,4 @@
-// Adafactor, an optimizer with one number for each row and column of a matrix.
+// Adafactor, an optimizer that keeps one number for each row and each column of a matrix.
 #pragma once
 #include "weft/optimizer.h"
 

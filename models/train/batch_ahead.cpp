@@ -23,9 +23,10 @@ BatchAhead::BatchAhead(const Data& data, const Random& random, std::int64_t step
 void BatchAhead::start(std::int64_t loaders) try {
   threads_.reserve(static_cast<std::size_t>(loaders));
   while (std::ssize(threads_) < loaders) threads_.emplace_back([this] { work(); });
-} catch (const std::system_error& error) {  // no more threads
-  Context::current().log("[train] " + std::to_string(threads_.size()) + " of " + std::to_string(loaders) +
-                         " threads prepare batches, because the system refused another one: " + error.what());
+} catch (const std::system_error& error) {  // the system refused another thread
+  Context::current().log(
+      "[train] " + std::to_string(threads_.size()) + " of " + std::to_string(loaders) +
+      " threads prepare batches, because the system refused to start another thread: " + error.what());
 }
 
 BatchAhead::~BatchAhead() {
@@ -75,7 +76,7 @@ std::vector<Batch> BatchAhead::wait_for(std::int64_t step) {
   return std::move(prepared.batches);
 }
 
-// For the first step, and for one that doesn't follow the last. What was prepared is of no use.
+// Begins with the first step, or with a step that doesn't follow the previous one. Discards the prepared batches.
 void BatchAhead::begin_at(std::int64_t step) {
   ready_.clear();
   awaited_ = next_ = step;

@@ -31,11 +31,11 @@ namespace {
 
 // A validation batch's contribution to an Evaluation.
 struct Measured {
-  double loss;  // the sum over everything predicted
+  double loss;  // the sum over all predictions
   std::int64_t predicted, bytes;
 };
 
-// Measures a rank's batches: every `stride`-th from `first` on, until it is stopped.
+// Measures a rank's batches, which are every `stride`-th batch, starting with `first`. Ends early if stop() is true.
 struct Measuring {
   const Model& model;
   const Data& data;
@@ -60,14 +60,14 @@ struct Measuring {
     }
   }
 
-  // A classifier's result for a text doesn't depend on the texts beside it, see logits_of_rows.
+  // A classifier's result for a text doesn't depend on the other texts of the batch; see logits_of_rows.
   Tensor output_of(const Batch& batch) const {
     return data.task() == Task::classifier && !batch.frames.defined() ? logits_of_rows(model, batch.tokens)
                                                                       : model.forward({batch.tokens, batch.frames});
   }
 };
 
-// Adds the counts of all other ranks.
+// Adds the counts of all other ranks to the meter.
 void share_counts(Meter& meter, Ranks& ranks) {
   const std::vector<std::string> counts = ranks.gather(*meter.counts());
   for (std::size_t rank = 0; rank < counts.size(); ++rank)

@@ -10,8 +10,8 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t least_steps = 10;
-constexpr double kept = 0.9;    // of the average, in each step
-constexpr double too_high = 4;  // times the lowest loss
+constexpr double kept = 0.9;    // the fraction of the moving average that a step keeps
+constexpr double too_high = 4;  // a loss higher than this multiple of the lowest loss ends the search
 constexpr double share_of_fall = 0.8;
 
 void check(const RateRange& range) {
@@ -22,7 +22,7 @@ void check(const RateRange& range) {
                 std::to_string(range.steps));
 }
 
-// The loss of a step; NaN if it is not finite any more.
+// Returns the loss of a step, or NaN if it is no longer finite.
 double loss_of(Trainer& trainer) {
   try {
     return trainer.step();
@@ -32,7 +32,7 @@ double loss_of(Trainer& trainer) {
   }
 }
 
-// The first rate at which the loss has made that share of its fall.
+// Returns the first rate at which the loss has fallen by share_of_fall of its whole fall.
 double chosen_rate(const FoundRate& found) {
   const double first = found.losses.front(), lowest = *std::min_element(found.losses.begin(), found.losses.end());
   const double enough = first - share_of_fall * (first - lowest);

@@ -19,7 +19,7 @@ double UsualSteps::of(double epoch) const noexcept {
 
 namespace {
 
-// Steps for `size` rows or tokens, of which a batch has `batch`.
+// Returns the number of steps for `size` rows or tokens if a batch has `batch` of them.
 std::int64_t steps_of(const FitOptions& o, std::int64_t size, std::int64_t batch, const UsualSteps& usual) {
   if (o.steps && o.epochs) throw Error("[fit] expected steps or epochs, got both");
   if (o.steps) return *o.steps;
@@ -55,7 +55,7 @@ LearningOptions learning_of(const FitOptions& o) {
   return learning;
 }
 
-// The given length, the model's longest, or the usual one.
+// Returns the given length, the model's maximum length, or the usual length.
 std::int64_t length_of(const FitOptions& o, const Model& model, std::int64_t usual) {
   if (o.length > 0) return o.length;
   return model.max_length() > 0 ? model.max_length() : usual;
@@ -115,7 +115,7 @@ Prepared of_texts(const FitOptions& o, ModelSpec spec, const LabelledTexts& trai
   return made;
 }
 
-// Throws an Error for options that have no effect on such data.
+// Throws an Error for options that have no effect on data with this content.
 void check_effects(const FitOptions& o, RowContent content) {
   const auto refuse = [&](const char* option, const char* kind) {
     throw Error(std::string("[fit] ") + option + " is for " + kind + ", but the data are " + row_content_name(content));

@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-// All `count` values, on every rank. If `ranks` is null, this process already has them all.
+// Returns all `count` values on every rank. If `ranks` is null, this process already has them all.
 template <class T>
 std::vector<T> gathered(Ranks* ranks, const std::vector<T>& own, std::int64_t count) {
   if (ranks == nullptr) return own;

@@ -11,13 +11,13 @@ namespace weft::detail {
 namespace {
 
 // bench: bench/ranks/ranks. Larger buckets: more of the transfer remains after backward. Smaller: a network's latency
-// dominates.
-constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10, buckets_at_least = 16;  // bytes; a count
-constexpr std::size_t slots = 4;                        // buckets that may be on their way to owners at once
+// dominates. The two sizes are in bytes; buckets_at_least is a number of buckets.
+constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10, buckets_at_least = 16;
+constexpr std::size_t slots = 4;                        // the maximum number of buckets on their way to owners
 constexpr std::int64_t piece_alignment = 16;            // elements
-constexpr auto pause = std::chrono::microseconds(250);  // between polls, which take a CPU from backward
+constexpr auto pause = std::chrono::microseconds(250);  // between polls, which take CPU time from backward
 constexpr auto rest = std::chrono::milliseconds(5);     // if nothing is under way, in case a notification was missed
-constexpr int looks_without_pause = 2000;               // polls before a thread that only waits begins to pause
+constexpr int looks_without_pause = 2000;               // number of polls before a waiting thread begins to pause
 
 bool is_vector(const ParameterSet::Entry& entry) { return entry.parameter.value().rank() < 2; }
 
@@ -77,7 +77,7 @@ GradientExchange::GradientExchange(Ranks& ranks, ParameterSet& set, std::int64_t
   received_ = Tensor::empty({static_cast<std::int64_t>(slots) * slot_size_}, dtype);
   try {
     thread_ = std::thread([this] { work(); });
-  } catch (const std::system_error&) {  // no more threads: the waiting thread drives
+  } catch (const std::system_error&) {  // the system refused another thread, so wait_for_round() does the work
   }
 }
 
@@ -91,7 +91,7 @@ GradientExchange::~GradientExchange() {
 }
 
 void GradientExchange::next_round(const Round& round) {
-  if (round.first) wait_for_round();  // may belong to a step that failed
+  if (round.first) wait_for_round();  // the previous round may belong to a step that failed
   next_ = round;
   open_ = false;
 }
@@ -130,7 +130,7 @@ void GradientExchange::count_ready() {
   while (ready < buckets_.size() && missing_[ready] == 0) ++ready;
   if (ready == ready_) return;
   ready_ = ready;
-  begun_.notify_one();  // without the mutex, which an addition may hold for long
+  begun_.notify_one();  // without the mutex, which add_up() may hold for a long time
 }
 
 void GradientExchange::end_round() {
@@ -156,7 +156,8 @@ void GradientExchange::wait_for_round() {
   if (error_) std::rethrow_exception(error_);
 }
 
-// Polls all transfers once and starts what can start. Returns whether it made progress. The caller holds the mutex.
+// Polls the transfers once, and starts everything that can start. Returns whether it made progress. The caller holds
+// the mutex.
 bool GradientExchange::drive() try {
   bool changed = false;
   for (const std::size_t ready = ready_; sent_ < ready && sent_ - added_ < slots; changed = true) send(sent_++);

@@ -1,13 +1,14 @@
-// Adds up the ranks' gradients in rank order, in buckets, while backward still computes the rest.
+// Adds up the ranks' gradients in rank order, bucket by bucket, while backward still computes the remaining gradients.
 //
 // A step has rounds. In each round a rank computes the gradient of one micro-batch, or of none. The flat gradient is
-// split into buckets, and each bucket into one piece for each rank, its owner. A bucket takes these steps: to_owners;
-// the owner's sum g_0 + g_1 + …; and after the last round from_owners.
+// split into buckets, and each bucket into one piece for each rank, its owner. In each round, every rank sends its
+// pieces to their owners (to_owners), and each owner computes the sum g_0 + g_1 + … of its piece. After the last round,
+// the owners send the sums to all ranks (from_owners).
 //
 // To make results independent of the number of ranks, each gradient is added separately: the sum over rounds and ranks
-// is that of one process over its micro-batches, bit by bit. A rank's own sum g_r + g_(r + ranks) + … would be rounded
-// differently, so each round sends its gradients to the owners. For G bytes of gradient, a rank sends (1 + 1 / rounds)
-// · G · (1 - 1 / ranks) in each round.
+// has the same bits as the sum that one process computes over all micro-batches. If each rank first computed its own
+// sum g_r + g_(r + ranks) + …, the result would be rounded differently. Therefore each round sends its gradients to the
+// owners. For G bytes of gradient, a rank sends on average (1 + 1 / rounds) · G · (1 - 1 / ranks) bytes per round.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -33,30 +34,31 @@ struct GradientBucket {
 };
 
 // The buckets in the order in which backward probably completes them: from the last matrix to the first, then the
-// vectors. The vectors of the first layers stand beside those of the last layers. The order affects only the time.
+// vectors. The vectors come last because the vectors of the first and the last layers are stored next to each other.
+// The order affects only the time.
 std::vector<GradientBucket> gradient_buckets(ParameterSet& set, int ranks, int rank);
 
 class GradientExchange : public GradientSink {
  public:
-  // Both must outlive it. A step has at most `rounds` rounds. If the system has no thread for it, finish() does all the
-  // work.
+  // `ranks` and `set` must outlive the object. A step has at most `rounds` rounds. If the system refuses to start a
+  // thread, the functions that wait for a round do all the work.
   GradientExchange(Ranks& ranks, ParameterSet& set, std::int64_t rounds);
   ~GradientExchange() override;
 
   struct Round {
-    int senders;       // the number of ranks, from rank 0 on, that have a micro-batch
-    bool first, last;  // of the step
+    int senders;       // only the ranks 0 … senders - 1 have a micro-batch
+    bool first, last;  // whether it is the first or the last round of the step
   };
   // Call this before the backward pass of a round, or instead of one if this rank has no micro-batch.
   void next_round(const Round& round);
-  // Waits for the previous round, whose gradients are still in the set's buffer, and then zeroes them.
+  // Waits for the previous round, whose gradients are still in the set's buffer, and then zeroes the buffer.
   void begin(const std::vector<Leaf>& leaves) override;
   void complete(const Leaf& leaf, Tensor gradient) override;
   // Call this after backward, even if it failed: leaves that were not completed count as complete.
   void end_round();
   // Call this after the last round. It waits until the set has the sums of all ranks. If one of this rank's transfers
   // failed, this call and all later waits throw its exception. The other ranks then wait for data that never arrives,
-  // so only Ranks::abort() remains.
+  // so the caller can only call Ranks::abort().
   void finish();
 
   std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }   // to other ranks
@@ -77,9 +79,9 @@ class GradientExchange : public GradientSink {
   const std::vector<GradientBucket> buckets_;
   std::unordered_map<const void*, const ParameterSet::Entry*> entries_;  // by Parameter::id
   std::vector<int> entries_in_;                                          // number of entries in each bucket
-  // Of these, the number still missing in this round.
+  // The number of these entries that are still missing in this round.
   std::vector<int> missing_;
-  // Sums of earlier rounds, own pieces, bucket by bucket; undefined with one round.
+  // The sums of earlier rounds for this rank's pieces, bucket by bucket; undefined if a step has one round.
   Tensor sums_;
   std::vector<std::int64_t> sum_places_;  // the offset of each bucket's piece in sums_
   Tensor received_;                       // (slots, pieces of all ranks)
@@ -87,15 +89,15 @@ class GradientExchange : public GradientSink {
 
   Round next_{0, true, true};
   bool open_ = false;                  // whether backward of the round has begun
-  std::atomic<std::size_t> ready_{0};  // number of buckets, in order
+  std::atomic<std::size_t> ready_{0};  // the first ready_ buckets are complete
 
   std::mutex mutex_;  // protects the members below
   std::condition_variable begun_;
   Round round_{0, true, true};
   bool active_ = false, ends_ = false;
-  std::size_t sent_ = 0, added_ = 0, returned_ = 0;                // numbers of buckets, in order
+  std::size_t sent_ = 0, added_ = 0, returned_ = 0;                // numbers of buckets, counted from the first
   std::deque<std::unique_ptr<Transfer>> to_owners_, from_owners_;  // under way
-  std::exception_ptr error_;  // never reset: transfers that are still under way belong to no later round
+  std::exception_ptr error_;  // never reset, because later rounds can't use transfers that are still under way
   std::uint64_t bytes_sent_ = 0;
   double seconds_waited_ = 0;
   std::thread thread_;

@@ -11,8 +11,8 @@ namespace weft::detail {
 // The metrics file of a run that continues after `step`.
 class Metrics {
  public:
-  // Removes lines that a killed run wrote after its last save: those of later steps, and that of the evaluation after
-  // `step`, which the run repeats.
+  // Removes the lines that a killed run wrote after its last save. These are the lines of later steps and of the
+  // evaluation after `step`, which the run repeats.
   Metrics(const std::string& path, std::int64_t step);
   Metrics() = default;  // no file
   void add(const Progress& progress, double seconds);
@@ -22,7 +22,7 @@ class Metrics {
 
  private:
   std::string path_;
-  double seconds_ = 0;  // duration of the steps that are in the file
+  double seconds_ = 0;  // total duration of the steps that are in the file
 };
 
 }  // namespace weft::detail

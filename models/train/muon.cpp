@@ -2,8 +2,8 @@
 // moves along the orthogonal matrix that is nearest to its momentum, so that all directions change equally fast:
 //   m = momentum m + (1 - momentum) g;  u = momentum m + (1 - momentum) g (Nesterov);  o ≈ U Vᵀ where u = U S Vᵀ;
 //   p = (1 - lr weight_decay) p - 0.2 √max(rows, columns) lr o.
-// The factor gives o the root mean square of AdamW's changes (section 2.2 of the second source), so that AdamW's
-// learning rates and weight decays suit. Vectors, embeddings and heads change by AdamW.
+// The factor gives o the root mean square of AdamW's changes (section 2.2 of the second source), so that learning
+// rates and weight decays for AdamW are also suitable for Muon. AdamW updates vectors, embeddings and heads.
 #include "train/muon.h"
 
 #include <algorithm>
@@ -19,19 +19,20 @@ namespace {
 constexpr double beta1 = 0.9, beta2 = 0.99, eps = 1e-8;  // of AdamW
 constexpr int iterations = 5;
 
-// The rows of an embedding or a head belong to symbols, and most of an embedding's gradients are 0. Muon's authors
-// leave both to AdamW.
+// The rows of an embedding or a head belong to symbols, and most gradients of an embedding are 0. Muon's authors use
+// AdamW for both.
 bool is_table(const std::string& name) {
   for (const std::string part : {"embedding.", "embeddings.", "head.", "classifier."})
     if (name.rfind(part, 0) == 0 || name.find("." + part) != name.npos) return true;
   return false;
 }
 
-// About U Vᵀ of x = U S Vᵀ, with singular values between 0.7 and 1.2: Newton and Schulz's iteration with a polynomial
-// of degree 5, whose coefficients Muon's authors chose for speed: y = x / ‖x‖, then a y + (b A + c A²) y, A = y yᵀ.
+// Returns an approximation of U Vᵀ for x = U S Vᵀ, whose singular values are between 0.7 and 1.2. This is the
+// Newton-Schulz iteration with a polynomial of degree 5. Muon's authors chose its coefficients for speed. The iteration
+// begins with y = x / ‖x‖, and each step computes y = a y + (b A + c A²) y, where A = y yᵀ.
 Tensor orthogonalized(const Tensor& x) {
   constexpr double a = 3.4445, b = -4.7750, c = 2.0315, tiny = 1e-7;
-  const bool is_tall = x.size(0) > x.size(1);  // A then has the smaller side
+  const bool is_tall = x.size(0) > x.size(1);  // then y = xᵀ, which makes A smaller
   Tensor y = is_tall ? raw::contiguous(transpose(x, 0, 1)) : x;
   y = scale(y, 1 / (l2_norm(reshape(y, {-1})) + tiny));
   for (int i = 0; i < iterations; ++i) {
@@ -42,7 +43,7 @@ Tensor orthogonalized(const Tensor& x) {
   return is_tall ? raw::contiguous(transpose(y, 0, 1)) : y;
 }
 
-// p, g and m: the same elements of the values, gradients and first states.
+// p, g and m are the same elements of the values, gradients and first states.
 void update_matrix(Tensor p, const Tensor& g, Tensor m, const Shape& shape, const UpdateStep& step) {
   const double momentum = step.own[0];
   const Tensor gradient = scale(g, (1 - momentum) * step.grad_scale);
@@ -77,7 +78,7 @@ void update_range(ParameterRange& range, const UpdateStep& step) {
 OptimizerKind muon() {
   OptimizerKind kind;
   kind.name = "muon";
-  kind.own = {{"momentum", 0.95, 0, 1, "decay of the matrices' mean gradient"}};
+  kind.own = {{"momentum", 0.95, 0, 1, "decay of the mean gradient of matrices"}};
   kind.weight_decay = 0.1;
   kind.states = 2;
   kind.update = update_range;

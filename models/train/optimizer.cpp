@@ -30,7 +30,8 @@ OptimizerKind kind_of(const UpdateRule& rule) {
   return kind;
 }
 
-// weft's own optimizers are the update rules, and those that see a parameter as a matrix: Muon and Adafactor.
+// weft's own optimizers are the update rules, and two optimizers that treat a parameter as a matrix: Muon and
+// Adafactor.
 Registry<OptimizerKind>& registry() {
   static Registry<OptimizerKind> made = {};
   static const bool filled = [] {
@@ -66,7 +67,7 @@ void check_range(const std::string& name, double value, double lowest, double en
               (std::isfinite(end) ? " and less than " + text(end) : "") + ", got " + std::to_string(value));
 }
 
-// The options that are the same in every step.
+// Returns an UpdateStep with the options that are the same in every step.
 UpdateStep checked(const OptimizerKind& kind, const OptimizerOptions& options) {
   UpdateStep step;
   for (const OptimizerInfo::Option& option : kind.own) step.own.push_back(option.usual);
@@ -85,34 +86,36 @@ UpdateStep checked(const OptimizerKind& kind, const OptimizerOptions& options) {
 
 bool is_matrix(const Parameter& parameter) { return parameter.value().rank() >= 2; }
 
-// Whether the group has the parameter of that name.
+// Whether the group has the parameter with this name.
 bool has(const ParameterGroup& group, const std::string& name) {
   return name.compare(0, group.name.size(), group.name) == 0 &&
          (name.size() == group.name.size() || name[group.name.size()] == '.');
 }
 
-// The index of the parameter's group, from 1; 0 if no group has it.
+// Returns the number of the parameter's group, counted from 1, or 0 if no group has the parameter.
 std::size_t group_of(const std::string& name, const std::vector<ParameterGroup>& groups) {
   const auto found =
       std::find_if(groups.begin(), groups.end(), [&](const ParameterGroup& group) { return has(group, name); });
   return found == groups.end() ? 0 : static_cast<std::size_t>(found - groups.begin()) + 1;
 }
 
-// The parameters of each group together, its matrices first. Throws an Error for a group without parameters.
+// Sorts the parameters by their groups, and puts the matrices of each group first. Throws an Error for a group without
+// parameters.
 NamedParameters ordered(NamedParameters parameters, const std::vector<ParameterGroup>& groups) {
   for (std::size_t g = 1; g <= groups.size(); ++g)
     if (std::none_of(parameters.begin(), parameters.end(),
                      [&](const auto& p) { return p.second.trainable() && group_of(p.first, groups) == g; }))
-      throw Error("[optimizer] the group \"" + groups[g - 1].name +
-                  "\" has no trainable parameter that no earlier group has: expected the name of a parameter, or its "
-                  "beginning up to a dot");
+      throw Error(
+          "[optimizer] the group \"" + groups[g - 1].name +
+          "\" has no trainable parameter, except those of earlier groups: expected the name of a parameter, or its "
+          "beginning up to a dot");
   const auto place = [&](const auto& p) { return std::make_pair(group_of(p.first, groups), !is_matrix(p.second)); };
   std::stable_sort(parameters.begin(), parameters.end(),
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });
   return parameters;
 }
 
-// Settings of runs, which the description of an optimizer must not overwrite.
+// The names of a run's settings. An optimizer's description must not overwrite them.
 const char* const reserved_names[] = {"optimizer",
                                       "weight-decay",
                                       "clip",
@@ -178,7 +181,8 @@ Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& 
   fail_out_of_memory("optimizer");
 }
 
-// Allocates the states now: in the first step they would take blocks that the second step then lacks.
+// Allocates the states now. If the first step allocated them, they would occupy memory blocks that the second step then
+// lacks.
 std::vector<Optimizer::Group> Optimizer::groups() {
   const std::vector<ParameterGroup>& given = options_.groups;
   const std::vector<ParameterSet::Entry>& entries = set_.entries();
@@ -224,14 +228,14 @@ std::string Optimizer::description() const {
   });
 }
 
-// Throws an Error if the update has replaced a tensor, because its result is then lost.
+// Throws an Error if the update has replaced a tensor, because the result of the update is then lost.
 void Optimizer::check_in_place(const Group& group) {
   bool in_place = group.range.values.storage() == set_.values().storage() && group.range.states.size() == states();
   for (std::size_t k = 0; in_place && k < states(); ++k)
     in_place = group.range.states[k].storage() == set_.state(k).storage();
   if (!in_place)
     throw Error("[optimizer] the update of \"" + kind_.name +
-                "\" replaced a tensor: expected changes of the values and states in place");
+                "\" replaced a tensor: expected it to change the values and states in place");
 }
 
 // Copies of the values of the parameters that were frozen after the optimizer was made.

@@ -25,7 +25,7 @@ void check_all(const std::vector<std::string>& texts) {
       throw RankError((rank == 0 ? "" : rank_name(rank) + ": ") + texts[rank].substr(texts[rank].empty() ? 0 : 1));
 }
 
-// Names and values in turn, each followed by a zero byte.
+// Returns the names and values alternately, each followed by a zero byte.
 std::string text_of(const Facts& facts) {
   std::string text;
   for (const auto& [name, value] : facts) {

@@ -1,5 +1,5 @@
-// The training state from which a stopped run continues: parameters, the optimizer's state and the step, with the
-// options that must not change.
+// The training state from which a stopped run continues. It has the parameters, the optimizer's state, the step, and
+// the options that must not change.
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +23,7 @@ using nlohmann::json;
 
 const char* const metadata_key = "weft-training";
 
-// The number of steps is left out, because a run may be made longer.
+// The number of steps is left out, because a run may be extended.
 json describe(const Model& model, const Data& data, const TrainOptions& options, const Optimizer& optimizer) {
   const Schedule& s = options.schedule;
   json run{{"model", json::parse(model_description(model, *data.tokenizer()))},
@@ -60,8 +60,8 @@ json with_former_defaults(json saved) {
   saved.emplace("ema", 0.0);
   saved.emplace("groups", json::array());
   saved.emplace("precision", precision_name(Precision::f32));
-  saved.emplace("evaluation-due", false);  // they were saved after the evaluation
-  saved.emplace("equal-shares", true);     // of micro-batches, whatever the number of their targets
+  saved.emplace("evaluation-due", false);  // earlier versions saved the state after the evaluation
+  saved.emplace("equal-shares", true);     // each micro-batch had the same share, regardless of its number of targets
   saved.emplace("best", nullptr);
   saved.emplace("best-by", "loss");
   saved.emplace("without-better", 0);
@@ -70,7 +70,7 @@ json with_former_defaults(json saved) {
 
 // Throws an Error that names the difference unless both are the same run.
 void check_same(const json& saved, const json& now) {
-  if (saved.at("model") != now.at("model")) throw Error("it belongs to a run with another model or tokenizer");
+  if (saved.at("model") != now.at("model")) throw Error("it belongs to a run with a different model or tokenizer");
   const auto check = [&](const std::string& key) {
     if (saved.at(key) != now.at(key))
       throw Error("it belongs to a run with " + key + " " + saved.at(key).dump() + "; now it is " + now.at(key).dump());
@@ -79,7 +79,7 @@ void check_same(const json& saved, const json& now) {
   for (const auto& entry : now.items()) check(entry.key());
 }
 
-// Doesn't use get(), which would convert 2.5 to 2.
+// Reads a count. Doesn't use json::get(), which would convert 2.5 to 2.
 std::int64_t count_of(const json& from, const char* key) {
   std::int64_t count = 0;
   read_field("state", key, from.at(key), count);
@@ -100,14 +100,14 @@ Buffers load_buffers(const SafetensorsFile& file, const Buffers& wanted) {
   return loaded;
 }
 
-// The version, the compiler and, if it can be computed, a hash of the program's files.
+// Returns weft's version, the compiler and, if it can be computed, a hash of the program's files.
 std::string build_of_weft() {
   const std::string build = WEFT_VERSION " by " __VERSION__;
   try {
     BytesHash hash;
     const std::vector<std::string> files = os::program_files();
     for (const std::string& file : files) hash.add(os::read_file(file));
-    return build + (files.empty() ? "" : ", files of hash " + std::to_string(hash.value()));
+    return build + (files.empty() ? "" : ", files with hash " + std::to_string(hash.value()));
   } catch (const Error&) {  // a file that can't be read
     return build;
   }
@@ -115,14 +115,14 @@ std::string build_of_weft() {
 
 }  // namespace
 
-// Compares everything that could make the bits, or the calls, of the ranks differ.
+// Compares everything that could make the ranks compute different bits or make different calls.
 void Trainer::check_ranks() {
   static const std::string build = build_of_weft();
   json run = describe(model_, data_, options_, optimizer_);
   std::vector<std::pair<std::string, std::string>> facts{{"build of weft", build},
                                                          {"instruction set", isa_name(Context::current().isa())},
                                                          {"number of ranks", std::to_string(ranks())}};
-  for (const char* first : {"data", "precision", "optimizer"}) {  // before the settings that follow from them
+  for (const char* first : {"data", "precision", "optimizer"}) {  // other settings follow from these
     facts.emplace_back(first, run.at(first).dump());
     run.erase(first);
   }

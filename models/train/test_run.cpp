@@ -10,7 +10,7 @@ std::optional<TestResult> test_run(const RunFolder& folder, const Data& data, co
   const std::string path = checkpoint_folder(folder.path());
   const Checkpoint best = load_checkpoint(path, Purpose::inference);
   if (best.model->task() != data.task() || best.tokenizer->to_json() != data.tokenizer()->to_json())
-    throw Error("[test] the checkpoint in \"" + path + "\" has another task or tokenizer than the data");
+    throw Error("[test] the checkpoint in \"" + path + "\" has a different task or tokenizer than the data");
   const std::optional<Evaluation> evaluation = evaluate(*best.model, data, stop);
   if (!evaluation) return std::nullopt;
   if (!std::isfinite(evaluation->loss))

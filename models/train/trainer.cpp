@@ -82,9 +82,9 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
   if (task_source(model.task()) == Source::rows) check_padding(model, *data.tokenizer(), "train");
   if (model.max_length() > 0 && data.length() > model.max_length())
     throw Error("[train] expected sequences of at most " + std::to_string(model.max_length()) +
-                " tokens, the most that the model takes, got " + std::to_string(data.length()));
+                " tokens, the model's maximum, got " + std::to_string(data.length()));
   if (options.label_smoothing > 0 && model.task() == Task::retrieval)
-    throw Error("[train] label smoothing is for classes; a retrieval learns vectors");
+    throw Error("[train] label smoothing is for classes, but a retrieval model learns vectors");
   if (options_.ranks != nullptr) check_ranks();
 } catch (const std::bad_alloc&) {
   with_ranks(options.ranks, [] { fail_out_of_memory("train"); });
@@ -92,12 +92,12 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
   with_ranks(options.ranks, [] { throw; });
 }
 
-// What a micro-batch counts.
+// The counts of a micro-batch.
 struct Trainer::Counted {
   std::int64_t predicted, tokens;
 };
 
-// Each micro-batch's share of the mean over everything that they predict.
+// Returns each micro-batch's share of the mean over everything that all micro-batches predict.
 std::vector<double> Trainer::shares(const std::vector<Counted>& batches) const {
   std::int64_t predicted = 0;
   for (const Counted& batch : batches) predicted += batch.predicted;
@@ -109,7 +109,7 @@ std::vector<double> Trainer::shares(const std::vector<Counted>& batches) const {
   return shares;
 }
 
-// The mean over everything that the batch predicts; the rows of each length are computed separately.
+// Returns the mean loss over everything that the batch predicts. Rows of different lengths are computed separately.
 Tensor Trainer::training_loss(const Batch& batch, const Random& dropout) const {
   const std::vector<Batch> pieces = equal_lengths(batch);
   const bool whole = pieces.size() == 1;
@@ -149,8 +149,8 @@ double Trainer::add_gradient(const Batch& batch, std::int64_t number, double sha
 void Trainer::check_no_average_in_use() const {
   if (average_ && average_->is_in_use())
     throw Error(
-        "[train] the model holds the moving average of its parameters at the moment, so that no step can be taken and "
-        "no state can be saved or loaded");
+        "[train] the model currently holds the moving average of its parameters, so no step can be taken and no state "
+        "can be saved or loaded");
 }
 
 double Trainer::learning_rate_of(std::int64_t step) const {

@@ -24,7 +24,7 @@ void Trainer::check_same_parameters() {
 std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares) {
   const std::int64_t count = options_.micro_batches, rounds = (count + ranks() - 1) / ranks();
   std::vector<double> losses;
-  std::exception_ptr failure;  // may be a host's exception
+  std::exception_ptr failure;  // may be an exception of any type
   try {
     for (std::int64_t i = 0; i < rounds; ++i) {
       const std::int64_t first = i * ranks(), own = first + rank();

@@ -36,7 +36,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// The state of run() from one step to the next.
+// The state that run() keeps from one step to the next.
 struct Trainer::Run {
   Run(const Trainer& trainer, const RunOptions& run)
       : options(run),
@@ -127,8 +127,8 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
 void Trainer::decide_best_by(const std::string& name) {
   if (name.empty() || name == best_by_) return;
   if (best_)
-    throw Error("[train] expected the best checkpoint by " + best_by_ + ", like the existing one of this run, got by " +
-                name);
+    throw Error("[train] expected the best checkpoint to be chosen by " + best_by_ +
+                ", like the existing one of this run, got " + name);
   const auto meter = data_.meter();
   std::string names = "loss";
   bool is_measured = name == "loss";
@@ -136,7 +136,8 @@ void Trainer::decide_best_by(const std::string& name) {
     names += ", " + metric.name;
     is_measured = is_measured || name == metric.name;
   }
-  if (!is_measured) throw Error("[train] expected the best checkpoint by one of " + names + ", got by " + name);
+  if (!is_measured)
+    throw Error("[train] expected the best checkpoint to be chosen by one of " + names + ", got " + name);
   best_by_ = name;
 }
 
@@ -145,8 +146,8 @@ bool Trainer::is_better(const BestEvaluation& evaluation) const {
   return evaluation.metric == best_->metric && evaluation.loss < best_->loss;
 }
 
-// The state is saved first, and says that the evaluation is due. If the run ends at any later point, no step is lost,
-// and the resumed run writes everything that was still missing. The last checkpoint is saved last: it shows that
+// Saves the state first, with the note that the evaluation is due. If the run ends at any later point, no step is lost,
+// and the resumed run writes everything that was still missing. Saves the last checkpoint last, because it shows that
 // everything is done.
 void Trainer::evaluate_and_save(Run& run) {
   check_parameters();
@@ -160,7 +161,7 @@ void Trainer::evaluate_and_save(Run& run) {
     fail_loss("after step " + std::to_string(step_) + ": the validation loss", evaluation->loss);
   if (evaluation) {
     BestEvaluation reached{step_, evaluation->loss};
-    for (const Metric& metric : evaluation->metrics)  // with several ranks, only the first may have them
+    for (const Metric& metric : evaluation->metrics)  // with several ranks, only rank 0 may have them
       if (metric.name == best_by_) {
         reached.metric = metric.value;
         lower_is_better_ = metric.lower_is_better;
@@ -213,7 +214,7 @@ RunResult Trainer::run(const RunOptions& options) try {
 }
 
 RunResult Trainer::steps_and_saves(const RunOptions& options) {
-  if (options_.ranks != nullptr)  // these decide which calls all ranks must make
+  if (options_.ranks != nullptr)  // these options decide which calls all ranks must make
     check_alike(*options_.ranks, {{"step", std::to_string(step_)},
                                   {"eval-every", std::to_string(options.eval_every)},
                                   {"best-by", options.best_by}});

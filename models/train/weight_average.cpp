@@ -7,7 +7,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t block = 1 << 14;  // elements that a thread averages at once
+constexpr std::int64_t block = 1 << 14;  // the number of elements in a thread's unit of work
 
 template <class T>
 void move_towards(Tensor& average, const Tensor& values, double decay) {

@@ -17,7 +17,7 @@ class WeightAverage {
 
   bool is_in_use() const noexcept { return users_ > 0; }
 
-  // While one exists, the parameters have the average's values. Null: nothing happens.
+  // While such an object exists, the parameters have the values of the average. If `average` is null, nothing happens.
   class InUse {
    public:
     explicit InUse(WeightAverage* average) : average_(average) {

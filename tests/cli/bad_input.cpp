@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(gmlp + "--data " + (folder / "empty"), "is empty");
   refuses(gmlp + "--data " + (folder / "row"),
           "all rows have the label \"1\"; a classifier needs at least two labels (--columns");
-  refuses(gmlp + "--data " + (folder / "columns"), "row 2: expected 3 columns like in row 1, got 2");
+  refuses(gmlp + "--data " + (folder / "columns"), "row 2: expected 3 columns as in row 1, got 2");
   refuses(gmlp + "--data " + (folder / "latin1"), "--format");
   refuses(gmlp + "--data " + (folder / "rows") + " --test " + (folder / "class"),
           "class\": row 3: the label is \"x\", expected one of \"1\", \"2\" (--skip-bad-rows");
@@ -94,7 +94,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
     refuses(data + "--pad-to " + length, "--pad-to: expected a whole number in decimal, at least 2, or exact, got", 2);
   for (const std::string part : {"1", "-0.1", "nan", "x"})
     refuses(data + "--word-dropout " + part, "--word-dropout", 2);
-  refuses(data + sizes + "--pad-to 9", "at most 8 tokens, the most that the model takes, got 9");
+  refuses(data + sizes + "--pad-to 9", "at most 8 tokens, the model's maximum, got 9");
   refuses(gmlp + "--text " + text() + " --columns text=1", "--columns requires --data", 2);
 }
 
@@ -189,7 +189,7 @@ TEST_CASE_FIXTURE(Fixture, "checkpoints that can't be used") {
     refuses(command + (folder / "cut"), "cut/model.safetensors");
     folder.write("other/model.safetensors", model);
     folder.write("other/config.json", R"({"arch": "fnet"})");
-    refuses(command + (folder / "other"), "belongs to another model");
+    refuses(command + (folder / "other"), "belongs to a different model");
   }
   for (const std::string option : {"--arch fnet", "--recipe fnet-agnews", "--config x", "--layers 2", "--classes 2"})
     refuses("info --checkpoint " + run() + " " + option, option.substr(0, option.find(' ')), 2);

@@ -187,7 +187,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
   Outcome said = classify("d.csv", bad);
   CHECK(said.code == 1);
   CHECK(said.out == answered);
-  CHECK(contains(said.err, "d.csv\": row 3: expected 2 columns like in row 1, got 1 (--format and --columns say"));
+  CHECK(contains(said.err, "d.csv\": row 3: expected 2 columns as in row 1, got 1 (--format and --columns say"));
   said = classify("d.csv", bad, "--skip-bad-rows");
   CHECK(said.out == answers({"red green", "north"}));
   CHECK(contains(said.err, "d.csv: 2 rows; 1 bad row skipped\n"));

@@ -59,7 +59,7 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
                    "expected 1 vectors of 12 numbers, one for each text of the corpus, got 48 of 12"));
   folder.write("broken.npy", "no array");
   CHECK(fails_with(weft("nearest " + run + " " + (folder / "lines.txt") + " q --vectors " + (folder / "broken.npy")), 1,
-                   "expected a file of NumPy"));
+                   "expected a NumPy file"));
   folder.write("empty.txt", "");
   CHECK(fails_with(weft("nearest " + run + " " + (folder / "empty.txt") + " q"), 1, "has no texts"));
   CHECK(fails_with(weft("embed " + run + " " + (folder / "absent.txt")), 1, "absent.txt"));

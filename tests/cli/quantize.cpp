@@ -147,7 +147,7 @@ TEST_CASE("weft quantize: refusals, which write nothing") {
   CHECK(runs.folder.read("lm8/model.safetensors") == bytes);
   refused(runs.at("lm8") + " --to bf16" + out, 1, "is already quantized to int8");
   CHECK(fails_with(weft("train --from " + runs.at("lm8") + " --text " + runs.at("text") + sizes + "--steps 2" + out), 1,
-                   "is quantized, and so only for inference: use the original model"));
+                   "is quantized, so it can only be used for inference: use the original model"));
   CHECK_FALSE(std::filesystem::exists(runs.at("out/best")));
   REQUIRE(weft("quantize " + lm + " --overwrite --to bf16 --out " + runs.at("lm8")).code == 0);
   CHECK(contains(runs.folder.read("lm8/config.json"), "\"quantized\": \"bf16\""));

@@ -281,7 +281,7 @@ TEST_CASE(
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out", made);
   CHECK(Classifier::why_not(load_checkpoint(folder / "out")) ==
-        "the tokenizer of the checkpoint has no piece \"[none]\" (cls_token), with which rows begin");
+        "the tokenizer of the checkpoint has no piece \"[none]\" (cls_token), which begins each row");
   made.tokenizer = tokenizer();
   CHECK(Classifier::why_not(made) == "");
 }

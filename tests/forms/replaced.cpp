@@ -60,8 +60,8 @@ TEST_CASE("Hugging Face FNet: a classifier of ids has logits in the C interface,
   const TemporaryFolder folder;
   (void)save_checkpoint_as("huggingface-fnet", folder / "out", classifier(R"({"d_model":8})", 3));
   CHECK(Classifier::why_not(load_checkpoint(folder / "out")) ==
-        "there is neither a spiece.model nor a tokenizer.json beside the model, so texts can't be tokenized: copy the "
-        "original ones");
+        "the model's folder has neither a spiece.model nor a tokenizer.json, so texts can't be tokenized: copy the "
+        "original files into it");
   CHECK(Classifier::why_not(classifier(R"({"d_model":8})", 3)) ==
         "the tokenizer of the checkpoint, ids, was not made for a classifier");
   weft_model* model = nullptr;

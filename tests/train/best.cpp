@@ -85,8 +85,9 @@ TEST_CASE("best by a metric: the state records the metric and its best value") {
   const auto model = small_gmlp();
   Trainer trainer(*model, data, small_options(8));
   trainer.load_state(state_path(folder / "run"));
-  CHECK_THROWS_WITH((void)trainer.run(into("", "loss")),
-                    "[train] expected the best checkpoint by right, like the existing one of this run, got by loss");
+  CHECK_THROWS_WITH(
+      (void)trainer.run(into("", "loss")),
+      "[train] expected the best checkpoint to be chosen by right, like the existing one of this run, got loss");
 }
 
 TEST_CASE("best by a metric that isn't measured is an error before the first step") {
@@ -94,12 +95,12 @@ TEST_CASE("best by a metric that isn't measured is an error before the first ste
   const auto model = small_gmlp();
   Trainer trainer(*model, scripted, small_options(8));
   CHECK_THROWS_WITH((void)trainer.run(into("", "accuracy")),
-                    "[train] expected the best checkpoint by one of loss, right, got by accuracy");
+                    "[train] expected the best checkpoint to be chosen by one of loss, right, got accuracy");
   CHECK(trainer.steps_done() == 0);
   const SmallTask text = small_task("gmlp", Task::causal_lm), rows = small_task("gmlp", Task::classifier);
   Trainer of_text(*text.model, *text.data, small_options(8));
   CHECK_THROWS_WITH((void)of_text.run(into("", "accuracy")),
-                    "[train] expected the best checkpoint by one of loss, got by accuracy");
+                    "[train] expected the best checkpoint to be chosen by one of loss, got accuracy");
   TrainOptions options = small_options(60);
   options.schedule.peak = 5e-3;
   Trainer of_rows(*rows.model, *rows.data, options);
@@ -138,7 +139,7 @@ TEST_CASE("a run's test measures the best checkpoint at the end of the run, with
     CHECK(line["predicted"] == 18);
     CHECK(folder.read("run/metrics.jsonl").rfind(before, 0) == 0);
     CHECK_THROWS_WITH((void)test_run(run, *small_task("gmlp", Task::causal_lm).data),
-                      doctest::Contains("has another task or tokenizer than the data"));
+                      doctest::Contains("has a different task or tokenizer than the data"));
   }
   CHECK(is_tested(folder / "run"));
   CHECK_FALSE(is_tested(folder / "none"));

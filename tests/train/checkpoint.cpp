@@ -87,7 +87,7 @@ TEST_CASE("checkpoint: damaged files and files of other programs") {
   folder.write("run/config.json", config.substr(0, config.size() / 2));
   CHECK(contains(load_error(folder / "run"), "run/config.json\" is damaged"));
   folder.write("run/config.json", replaced(config, "\"gmlp\"", "\"tnn\""));
-  CHECK(contains(load_error(folder / "run"), "belongs to another model"));
+  CHECK(contains(load_error(folder / "run"), "belongs to a different model"));
   folder.write("run/config.json", replaced(config, "\"step\": 0", "\"step\": 7"));
   CHECK(load_error(folder / "run").empty());  // as if the process had stopped between writing the two files
   std::filesystem::remove(folder / "run/config.json");
@@ -105,7 +105,7 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
     return message;
   };
   CHECK(error([](Json&, Tensors&) {}).empty());
-  CHECK(contains(error([](Json& j, Tensors&) { j["version"] = 2; }), "has version 2"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["version"] = 2; }), "has format version 2"));
   CHECK(contains(error([](Json& j, Tensors&) { j["arch"] = "rnn"; }), "unknown architecture \"rnn\""));
   CHECK(contains(error([](Json& j, Tensors&) {
                    j["task"] = "classifier";
@@ -168,7 +168,7 @@ TEST_CASE("checkpoint: a classifier's labels and the length of its rows") {
   // config.json has another model's label names.
   std::string config = folder.read("run/config.json");
   folder.write("run/config.json", replaced(config, "Sport", "Sports"));
-  CHECK(contains(load_error(folder / "run"), "belongs to another model"));
+  CHECK(contains(load_error(folder / "run"), "belongs to a different model"));
   info.labels = {"a"};
   CHECK_THROWS_WITH(save_checkpoint(folder / "none", *small.model, *small.data->tokenizer(), info),
                     "[checkpoint] expected 3 distinct labels, got 1");
@@ -303,11 +303,11 @@ TEST_CASE("generate: special symbols are never chosen, and texts that end it") {
   CHECK_THROWS_WITH(text({""}), "[generate] a stop text is empty");
   for (double p : {0.0, -1.0, 1.1, std::nan("")}) {
     options.top_p = p;
-    CHECK_THROWS_WITH(text({}), doctest::Contains("expected top_p above 0, at most 1"));
+    CHECK_THROWS_WITH(text({}), doctest::Contains("expected top_p above 0 and at most 1"));
   }
   options.top_p = 1;
   CHECK_THROWS_WITH(generate(*model, *characters("abc"), "a", options, [](const auto&) { return true; }),
-                    "[generate] the tokenizer has 4 symbols, but the model 3: the two do not belong together");
+                    "[generate] the tokenizer has 4 symbols, but the model has 3: the two do not belong together");
 }
 
 TEST_CASE("generate: words include the text between them") {

@@ -219,7 +219,7 @@ TEST_CASE("classifier: invalid classifiers and texts") {
     Trained longer = made(arch, Padding::full);
     longer.checkpoint.info.pad_to = arch == "gmlp" ? 11 : INT64_MAX;
     CHECK_THROWS_WITH(Classifier(std::move(longer.checkpoint)),
-                      doctest::Contains(arch == "gmlp" ? "padded to 11 tokens; the model takes at most 10"
+                      doctest::Contains(arch == "gmlp" ? "padded to 11 tokens, but the model takes at most 10"
                                                        : "doesn't fit into memory"));
   }
   Trained broken = made("gmlp", Padding::exact);

@@ -329,7 +329,7 @@ TEST_CASE("classifier data that is not suitable") {
   LabelledTexts other = rows;
   std::swap(other.names[0], other.names[1]);
   CHECK_THROWS_WITH(ClassifierData(rows, other, v, 4, 1),
-                    "[classifier] the validation set has other labels than the training set");
+                    "[classifier] the validation set has different labels than the training set");
   CHECK_THROWS_AS(ClassifierData(rows, rows, characters("a"), 4, 1), Error);
   CHECK_THROWS_AS((void)ClassifierData({}, rows, v, 4, 1).training(0, Random(1)), Error);
 }

@@ -91,7 +91,7 @@ TEST_CASE("labeled texts: the first rows determine the format") {
   for (const auto& f : forms) {
     CAPTURE(f.content);
     if (*f.form) CHECK(parse(f.content).form == f.form);
-    else CHECK(contains(error(f.content), "file: row 2: expected 2 columns like in row 1, got 3 (--format"));
+    else CHECK(contains(error(f.content), "file: row 2: expected 2 columns as in row 1, got 3 (--format"));
   }
   std::string german = "Sparte,Meldung\n";
   for (int i = 0; i < 12; ++i)
@@ -184,7 +184,7 @@ TEST_CASE("labeled texts: names of labels in the order of their values, and name
 TEST_CASE("labeled texts: an error for damaged CSV names the row, the expectation and a remedy") {
   const std::string good = "\"1\",\"t\",\"d\"\n";
   CHECK(error(good).empty());
-  const std::string three = "expected 3 columns like in row 1, got ",
+  const std::string three = "expected 3 columns as in row 1, got ",
                     help = " (--format and --columns say how to read rows; --skip-bad-rows skips such rows)";
   CHECK(error(good + "\"1\",\"t\"\n") == "file: row 2: " + three + "2" + help);
   CHECK(error(good + "1,a,b,c\n") == "file: row 2: " + three + "4" + help);
@@ -264,7 +264,7 @@ TEST_CASE("labeled texts: JSON lines") {
   CHECK(error(good + "{\"text\":\"b\"}") == "file: row 2: expected a value of \"label\"" + skip);
   CHECK(error(good + "{\"label\":\"b\"}") == "file: row 2: expected a value of \"text\"" + skip);
   CHECK(error(good + "{\"text\":\"b\",\"label\":[1]}") ==
-        "file: row 2: expected a string, a number or true or false as \"label\"" + skip);
+        "file: row 2: expected a string, a number, true or false as \"label\"" + skip);
   CHECK(error(good + "{\"text\":\"b\",\"label\":1,\"x\":" + std::string(100000, '[') + "\n") ==
         "file: row 2: expected a JSON object" + skip);
   LabelledOptions pair;
@@ -348,7 +348,7 @@ TEST_CASE("labeled texts: a mapped file, and the error for a text in no known fo
   folder.write("empty", "");
   CHECK(path_error(folder / "empty") == "\"" + (folder / "empty") + "\" is empty");
   folder.write("prose", "Nothing of all\nthat is here.\n");
-  CHECK(contains(path_error(folder / "prose"), "the first rows are none of these (--format sets the format)"));
+  CHECK(contains(path_error(folder / "prose"), "the first rows have none of these formats (--format sets the format)"));
   CHECK(data_format_from_name("jsonl") == DataFormat::jsonl);
   CHECK_THROWS_AS((void)data_format_from_name("xml"), Error);
   for (const std::string& name : data_formats()) CHECK(data_format_name(data_format_from_name(name)) == name);

@@ -141,7 +141,7 @@ TEST_CASE("NumPy: damaged and unusable files are refused, and the error names th
   folder.write("table.npy", good);
   CHECK(contains(refused(folder / "table.npy"), "expected a name with an x"));
   folder.write("other-x.npy", good);
-  CHECK(contains(refused(folder / "other-x.npy"), "other-y.npy\", the labels of"));
+  CHECK(contains(refused(folder / "other-x.npy"), "other-y.npy\", the file with the labels of"));
   folder.write("a.npz", npz_of({{"x", good}, {"z", good}}));
   CHECK(contains(refused(folder / "a.npz"), "expected an array \"y\", got x, z"));
   folder.write("a.npz", npz_of({{"x", good}}, 8));

@@ -232,7 +232,8 @@ TEST_CASE("optimizer: groups have their own rate and decay, and the first matchi
   OptimizerOptions options{"sgd", {{"momentum", 0}}, 0.5, 0};
   options.groups = {{"head", 10, 0.25}, {"blocks.1", 0.5}, {"head.w", 100}};
   CHECK_THROWS_WITH_AS(Optimizer(parameters, options),
-                       doctest::Contains("the group \"head.w\" has no trainable parameter that no earlier"), Error);
+                       doctest::Contains("the group \"head.w\" has no trainable parameter, except those of earlier"),
+                       Error);
   options.groups.pop_back();
   Optimizer optimizer(parameters, options);
   raw::fill(optimizer.parameters().gradients(), 1.0);

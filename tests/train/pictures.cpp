@@ -187,7 +187,7 @@ TEST_CASE("pictures: damaged files are refused by name") {
   CHECK(contains(with(good, ""), "expected labels in the IDX format"));
   folder.write("train-images-idx3-ubyte", good);
   std::filesystem::remove(labels);
-  CHECK(contains(refused(path), labels + "\", the labels of \"" + path + "\", doesn't exist"));
+  CHECK(contains(refused(path), labels + "\", the file with the labels of \"" + path + "\", doesn't exist"));
   folder.write("train-labels-idx1-ubyte", good_labels);
   CHECK(contains(with(good, idx_header({8}) + std::string(8, '\0')), "a label for each of 7 pictures, got 8"));
   CHECK(with(good, good_labels).empty());
@@ -276,7 +276,7 @@ TEST_CASE("pictures: sets with different kinds of pictures are refused") {
   InputSpec input = picture_input(rows, 2);
   LabelledTexts other = rows;
   other.names = {"a", "b", "c"};
-  CHECK(contains(error_of([&] { (void)picture_data(rows, other, input, 2); }), "has other labels"));
+  CHECK(contains(error_of([&] { (void)picture_data(rows, other, input, 2); }), "has different labels"));
   other = rows;
   other.picture.width = 4;
   CHECK(contains(error_of([&] { (void)picture_data(rows, other, input, 2); }),

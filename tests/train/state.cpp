@@ -121,7 +121,7 @@ TEST_CASE("a state of another run is refused") {
   options.optimizer.weight_decay = 0;
   CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with weight-decay 0.1; now it is 0.0");
   CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
-        "\"" + path + "\": it belongs to a run with another model or tokenizer");
+        "\"" + path + "\": it belongs to a run with a different model or tokenizer");
   const std::pair<const char*, std::function<void(TrainOptions&)>> others[] = {
       {"micro-batches", [](TrainOptions& o) { o.micro_batches = 2; }},
       {"optimizer", [](TrainOptions& o) { o.optimizer.name = "adam"; }},

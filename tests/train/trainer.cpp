@@ -217,7 +217,7 @@ TEST_CASE("model, data and options that contradict each other") {
   const std::string text = small_text();
   const TextData longer(text, characters(text), Task::causal_lm, 17, 2);
   CHECK_THROWS_WITH(Trainer(*lm.model, longer, small_options(1)),
-                    "[train] expected sequences of at most 16 tokens, the most that the model takes, got 17");
+                    "[train] expected sequences of at most 16 tokens, the model's maximum, got 17");
   const TextData other("abcabcabcabcabcabcabc", characters("abc"), Task::causal_lm, 4, 2);
   CHECK_THROWS_AS(Trainer(*lm.model, other, small_options(1)), Error);
   CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, small_options(0)), Error);
