@@ -94,9 +94,10 @@ struct CumprodOp : ScanOp {
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const std::int64_t n = lines.n, inner = lines.inner;
+      T* all = dx.mutable_data<T>();
       for_lines(lines, [&](std::int64_t o, std::int64_t k, std::int64_t count) {
         const T* from = x.data<T>() + o * n * inner + k;
-        T* s = dx.mutable_data<T>() + o * n * inner + k;
+        T* s = all + o * n * inner + k;
         for (std::int64_t i = n - 2; i >= 0; --i)
           for (std::int64_t j = 0; j < count; ++j)
             s[i * inner + j] += from[(i + 1) * inner + j] * s[(i + 1) * inner + j];

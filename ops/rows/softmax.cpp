@@ -89,10 +89,13 @@ struct LogSumExpOp : Op {
     const Tensor x = raw::contiguous(in[0]);
     Tensor y = Tensor::empty(shape, x.dtype());
     stats = Tensor::empty({y.numel(), 2}, x.dtype());
-    for_rows(x, [&](const auto& kernel, auto* type, std::int64_t first, std::int64_t rows, std::int64_t n) {
+    with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      kernel.logsumexp(x.data<T>() + first * n, y.mutable_data<T>() + first, stats.mutable_data<T>() + 2 * first, rows,
-                       n);
+      const auto kernel = kernels<SoftmaxKernels<T>>().logsumexp;
+      T *to = y.mutable_data<T>(), *each = stats.mutable_data<T>();
+      for_rows(x, [&](std::int64_t first, std::int64_t rows, std::int64_t n) {
+        kernel(x.data<T>() + first * n, to + first, each + 2 * first, rows, n);
+      });
     });
     return y;
   }
@@ -100,26 +103,25 @@ struct LogSumExpOp : Op {
   void backward(Backward& b) const override {
     const Tensor x = raw::contiguous(b.input(0)), dy = raw::contiguous(b.gradient());
     Tensor dx = Tensor::empty(x.shape(), x.dtype());
-    for_rows(x, [&](const auto& kernel, auto* type, std::int64_t first, std::int64_t rows, std::int64_t n) {
+    with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
-      kernel.logsumexp_backward(x.data<T>() + first * n, stats.data<T>() + 2 * first, dy.data<T>() + first,
-                                dx.mutable_data<T>() + first * n, rows, n);
+      const auto kernel = kernels<SoftmaxKernels<T>>().logsumexp_backward;
+      T* to = dx.mutable_data<T>();
+      for_rows(x, [&](std::int64_t first, std::int64_t rows, std::int64_t n) {
+        kernel(x.data<T>() + first * n, stats.data<T>() + 2 * first, dy.data<T>() + first, to + first * n, rows, n);
+      });
     });
     b.add(0, dx);
   }
 
  private:
-  // Calls f(kernels, null pointer of the element's type, first row, rows, n) for pieces of x's rows.
+  // Calls f(first row, rows, n) for pieces of x's rows.
   template <class F>
-  void for_rows(const Tensor& x, F f) const {
+  static void for_rows(const Tensor& x, F f) {
     if (x.numel() == 0) return;
     const std::int64_t n = x.size(-1);
-    with_real(name(), x.dtype(), [&](auto* type) {
-      const auto& kernel = kernels<SoftmaxKernels<element_of<decltype(type)>>>();
-      Context::current().parallel_for(
-          x.numel() / n, std::max<std::int64_t>(1, task_elements / n),
-          [&](std::int64_t begin, std::int64_t end) { f(kernel, type, begin, end - begin, n); });
-    });
+    Context::current().parallel_for(x.numel() / n, std::max<std::int64_t>(1, task_elements / n),
+                                    [&](std::int64_t begin, std::int64_t end) { f(begin, end - begin, n); });
   }
 };
 

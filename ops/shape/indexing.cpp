@@ -52,9 +52,9 @@ void gather_elements(const Choice& choice, const Tensor& x, Tensor& y) {
   const Lines lines(y.shape(), choice.dim);
   const std::int64_t n = lines.n, inner = lines.inner, size = x.shape()[choice.dim];
   const auto* index = choice.index.data<std::int64_t>();
+  T* to = y.mutable_data<T>();
   Context::current().parallel_for(y.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
     check_range("gather", index + begin, end - begin, size);
-    T* to = y.mutable_data<T>();
     while (begin < end) {
       const std::int64_t o = begin / (n * inner), k = begin % inner, step = inner == 1 ? 0 : 1;
       const std::int64_t run_end = std::min(end, inner == 1 ? (o + 1) * n : begin - k + inner);
