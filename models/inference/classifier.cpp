@@ -36,7 +36,7 @@ std::string why_no_cls(const Checkpoint& checkpoint) {
 std::string Classifier::why_not(const Checkpoint& checkpoint) {
   const Model& model = *checkpoint.model;
   if (model.task() != Task::classifier)
-    return std::string("the checkpoint is a ") + task_name(model.task()) + ", expected a classifier";
+    return std::string("expected a classifier, got a model for the task ") + task_name(model.task());
   if (model.gives_features())
     return "the checkpoint is an encoder whose outputs are features, not labels: train a classifier from it "
            "(weft train --from)";

@@ -125,7 +125,9 @@ TEST_CASE_FIXTURE(Kills,
 TEST_CASE_FIXTURE(Kills, "killed or stopped 20 times at random and resumed each time: the same bits") {
   const std::string options = "--steps 1200 --eval-every 70 --dropout 0.1";
   REQUIRE(weft(train("whole", options)).code == 0);
-  std::mt19937 random(std::random_device{}());
+  const unsigned seed = std::random_device{}();
+  MESSAGE("seed " << seed);
+  std::mt19937 random(seed);
   int stops = 0;
   const std::string resume = "train --resume " + (folder / "run");
   for (std::string next = train("run", options); stops < 20; ++stops) {

@@ -46,7 +46,7 @@ TEST_CASE("spatial gating unit and block: gradients, every mask") {
   const GmlpBlock block(4, 6, 7, init64);
   NamedParameters parameters;
   block.collect("", parameters);
-  block.sgu.weight.value();
+  randomize(parameters);
   const SpatialMask row(Tensor::from<double>({1, 0, 1, 1, 0}, {1, 5, 1}));
   for (const SpatialMask& mask : {SpatialMask(), SpatialMask::causal(), SpatialMask(causal_mask(5, DType::f64)), row}) {
     const Function f = [&](const std::vector<Tensor>& in) { return block(in[0], mask); };

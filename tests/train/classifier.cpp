@@ -210,7 +210,7 @@ TEST_CASE("classifier: invalid classifiers and texts") {
   const SmallTask lm = small_task("gmlp", Task::causal_lm);
   save_checkpoint(folder / "lm", *lm.model, *lm.data->tokenizer());
   CHECK_THROWS_WITH(Classifier(load_checkpoint(folder / "lm")),
-                    "[classifier] the checkpoint is a causal-lm, expected a classifier");
+                    "[classifier] expected a classifier, got a model for the task causal-lm");
   const Classifier classifier(std::move(made("gmlp", Padding::exact).checkpoint));
   CHECK_THROWS_AS((void)classifier.probabilities("caf\xE9"), Error);
   CHECK_THROWS_AS((void)classifier.probabilities(std::vector<std::string>{"a", "caf\xE9"}), Error);

@@ -38,8 +38,11 @@ struct OptimizerLoop {
   Optimizer optimizer;
   double lr;
   int64_t steps = 0;
+  bool has_gradients = false;
 
   double step(std::optional<double> rate) {
+    if (!has_gradients) throw Error("[optimizer] expected tape.backward(loss, optimizer) before each step");
+    has_gradients = false;
     try {
       const double norm = optimizer.step(steps + 1, rate.value_or(lr));
       ++steps;
@@ -103,6 +106,7 @@ Gradients gradients(TapeScope& scope, const Tensor& result) {
 void backward(TapeScope& scope, const Tensor& result, OptimizerLoop& loop) {
   Tape& tape = scope.tape();
   unlocked([&] { tape.backward(result, loop.optimizer.parameters()); });
+  loop.has_gradients = true;
 }
 
 Tensor gradient_of(const Gradients& gradients, nb::handle x) {
@@ -164,7 +168,11 @@ Use each tape only once, and only on one thread.)")
           "Updates the parameters with their gradients, and clears the gradients. If lr is None, weft "
           "uses the optimizer's learning rate. Returns the norm of the gradients before clipping.")
       .def(
-          "zero_gradients", [](OptimizerLoop& loop) { loop.optimizer.parameters().zero_gradients(); },
+          "zero_gradients",
+          [](OptimizerLoop& loop) {
+            loop.optimizer.parameters().zero_gradients();
+            loop.has_gradients = false;
+          },
           "Clears the gradients, as each step does.")
       .def("__repr__", [](const OptimizerLoop& loop) { return "<weft.optim " + loop.optimizer.description() + ">"; });
   module.def(

@@ -47,17 +47,42 @@ void add_weight_and_bias(nb::class_<Layer>& type) {
   type.def_prop_ro("bias", [](const Layer& l) { return parameter_named(l, "bias"); });
 }
 
-// Returns the function for a layer's __call__.
+// Converts the input of a layer. A numpy array or a list takes the dtype of the layer's parameters, because numpy's
+// numbers are f64 by default.
 template <class Layer>
-auto call() {
-  return converting([](const Layer* l, const Tensor& x) { return (*l)(x); });
+Tensor input_of(const Layer& layer, nb::handle x) {
+  Tensor input = operand(x);
+  const bool is_tensor = nb::isinstance<Tensor>(x);
+  if (input.dtype() != DType::f64 && (is_tensor || input.dtype() != DType::f32)) return input;
+  const DType own = parameters_of(layer).front().second.value().dtype();
+  if (input.dtype() == own) return input;
+  if (!is_tensor) return raw::convert(input, own);
+  throw Error(std::string("[layer] expected a tensor of the layer's dtype ") + dtype_name(own) + ", got " +
+              dtype_name(input.dtype()) + "; weft.ops.cast(x, \"" + dtype_name(own) + "\") converts it");
+}
+
+// Returns the function for a layer's __call__: f(layer, x, more arguments…) without holding the interpreter's lock.
+template <class Layer, class... More>
+auto call(Tensor (*f)(const Layer&, const Tensor&, More...)) {
+  return [f](const Layer& layer, nb::handle x, typename Argument<std::decay_t<More>>::Given... given) {
+    const Tensor input = input_of(layer, x);
+    const std::tuple<std::decay_t<More>...> more{Argument<std::decay_t<More>>::of(given)...};
+    return unlocked([&] { return std::apply([&](const auto&... each) { return f(layer, input, each...); }, more); });
+  };
 }
 template <class Layer>
-auto call_with_dropout() {
-  return converting([](const Layer* l, const Tensor& x, const Random* random) {
-    if (x.rank() != 3) throw Error("[layer] expected a sequence (b, n, d), got " + to_string(x.shape()));
-    return (*l)(x, random);
-  });
+Tensor applied(const Layer& layer, const Tensor& x) {
+  return layer(x);
+}
+template <class Layer>
+Tensor applied_with_dropout(const Layer& layer, const Tensor& x, const Random* random) {
+  if (x.rank() != 3) throw Error("[layer] expected a sequence (b, n, d), got " + to_string(x.shape()));
+  return layer(x, random);
+}
+Tensor applied_gmlp(const GmlpBlock& layer, const Tensor& x, bool causal, const Optional& mask, const Random* random) {
+  SpatialMask seen = causal ? SpatialMask::causal() : SpatialMask();
+  seen.tensor = mask.tensor;
+  return layer(x, seen, random);
 }
 
 }  // namespace
@@ -72,7 +97,7 @@ void add_layers(nb::module_& module) {
             new (self) Linear(in, out, init_of(seed, dtype), bias);
           },
           "inputs"_a, "outputs"_a, "bias"_a, "seed"_a, "dtype"_a)
-      .def("__call__", call<Linear>(), "x"_a);
+      .def("__call__", call(applied<Linear>), "x"_a);
   auto norm_type = layer<LayerNorm>(module, "LayerNorm");
   add_weight_and_bias(norm_type);
   norm_type
@@ -82,7 +107,7 @@ void add_layers(nb::module_& module) {
             new (self) LayerNorm(d, init_of(0, dtype), eps);
           },
           "d"_a, "eps"_a, "dtype"_a)
-      .def("__call__", call<LayerNorm>(), "x"_a);
+      .def("__call__", call(applied<LayerNorm>), "x"_a);
   auto embedding_type = layer<Embedding>(module, "Embedding");
   add_weight_and_bias(embedding_type);
   embedding_type
@@ -91,7 +116,7 @@ void add_layers(nb::module_& module) {
           [](Embedding* self, int64_t count, int64_t d, double deviation, std::uint64_t seed,
              const std::string& dtype) { new (self) Embedding(count, d, init_of(seed, dtype), deviation); },
           "count"_a, "d"_a, "deviation"_a, "seed"_a, "dtype"_a)
-      .def("__call__", call<Embedding>(), "indices"_a)
+      .def("__call__", converting([](const Embedding* l, const Tensor& indices) { return (*l)(indices); }), "indices"_a)
       .def("logits", converting([](const Embedding* l, const Tensor& x) { return l->logits(x); }), "x"_a);
   layer<GmlpBlock>(module, "GmlpBlock")
       .def(
@@ -99,13 +124,7 @@ void add_layers(nb::module_& module) {
           [](GmlpBlock* self, int64_t d, int64_t d_ffn, int64_t length, double dropout, std::uint64_t seed,
              const std::string& dtype) { new (self) GmlpBlock(d, d_ffn, length, init_of(seed, dtype), dropout); },
           "d"_a, "d_ffn"_a, "length"_a, "dropout"_a, "seed"_a, "dtype"_a)
-      .def("__call__",
-           converting([](const GmlpBlock* l, const Tensor& x, bool causal, const Optional& mask, const Random* random) {
-             SpatialMask seen = causal ? SpatialMask::causal() : SpatialMask();
-             seen.tensor = mask.tensor;
-             return (*l)(x, seen, random);
-           }),
-           "x"_a, "causal"_a = false, "mask"_a = nb::none(), "random"_a = nb::none());
+      .def("__call__", call(applied_gmlp), "x"_a, "causal"_a = false, "mask"_a = nb::none(), "random"_a = nb::none());
   layer<FnetLayer>(module, "FnetLayer")
       .def(
           "__init__",
@@ -115,16 +134,16 @@ void add_layers(nb::module_& module) {
                                  activation_from_name(activation));
           },
           "d"_a, "d_ffn"_a, "norm"_a, "dropout"_a, "activation"_a, "seed"_a, "dtype"_a)
-      .def("__call__", call_with_dropout<FnetLayer>(), "x"_a, "random"_a = nb::none());
+      .def("__call__", call(applied_with_dropout<FnetLayer>), "x"_a, "random"_a = nb::none());
   layer<TnnLayer>(module, "TnnLayer")
       .def(
           "__init__",
           [](TnnLayer* self, int64_t d, const std::string& config, bool causal, std::uint64_t seed,
              const std::string& dtype) {
-            new (self) TnnLayer(d, config_from_json<TnnConfig>("[tnn]", config), causal, init_of(seed, dtype));
+            new (self) TnnLayer(d, config_from_json<TnnConfig>("tnn", config), causal, init_of(seed, dtype));
           },
           "d"_a, "config"_a, "causal"_a, "seed"_a, "dtype"_a)
-      .def("__call__", call_with_dropout<TnnLayer>(), "x"_a, "random"_a = nb::none());
+      .def("__call__", call(applied_with_dropout<TnnLayer>), "x"_a, "random"_a = nb::none());
 }
 
 }  // namespace weft::python

@@ -169,7 +169,7 @@ def test_mistakes_are_errors(fixtures, language_model, classifier, tmp_path):
     with pytest.raises(weft.Error, match="expected a classifier"):
         language_model.classify("5 plus")
     with pytest.raises(TypeError, match="expected a list"):
-        classifier.probabilities("5 plus")
+        classifier.probabilities(5)
     with pytest.raises(weft.Error):
         classifier.stream()
     with pytest.raises(weft.Error, match="top_p"):

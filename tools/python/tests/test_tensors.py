@@ -482,7 +482,7 @@ def test_modules_are_copied(copied):
     np.testing.assert_array_equal(nn.Linear(2, 2).weight.numpy(), expected_next)
     np.testing.assert_array_equal(twin(tokens).numpy(), model(tokens).numpy())
     assert twin.name == "mixed" and twin.head.note == "kept" and not twin.head.weight.trainable
-    assert twin.norm.weight.trainable
+    assert twin.norm.weight.trainable and repr(twin).startswith("<Mixed, ")
     optimizer = optim.SGD(twin)
     with weft.Tape() as tape:
         tape.backward(ops.sum(ops.square(twin(tokens))), optimizer)
@@ -503,6 +503,33 @@ def test_the_optimizer_of_another_model():
     with weft.Tape() as tape:
         with pytest.raises(weft.Error, match="expected a result that depends on parameters of this set"):
             tape.backward(ops.sum(model(X)), optim.SGD(other))
+
+
+def test_arrays_take_the_dtype_of_a_layer():
+    x = np.random.default_rng(2).normal(size=(2, 3, 8))
+    layers = [nn.Linear(8, 4), nn.LayerNorm(8), nn.GmlpBlock(8, 16, 4), nn.FnetLayer(8, 16), nn.TnnLayer(8)]
+    for layer in layers:
+        y = layer(x)
+        assert y.dtype == "f32"
+        np.testing.assert_array_equal(y.numpy(), layer(x.astype(np.float32)).numpy())
+        with pytest.raises(weft.Error, match=r'dtype f32, got f64; weft.ops.cast\(x, "f32"\)'):
+            layer(weft.tensor(x))
+    wide = nn.Linear(8, 4, dtype="f64")
+    assert wide(x.astype(np.float32)).dtype == wide(x.tolist()).dtype == "f64"
+
+
+def test_steps_without_gradients():
+    model = nn.Linear(4, 2)
+    optimizer = optim.AdamW(model)
+    with pytest.raises(weft.Error, match="expected tape.backward"):
+        optimizer.step()
+    with weft.Tape() as tape:
+        tape.backward(ops.sum(model(X)), optimizer)
+    optimizer.step()
+    with pytest.raises(weft.Error, match="expected tape.backward"):
+        optimizer.step()
+    with pytest.raises(weft.Error, match="its options are beta1, beta2, eps; every optimizer also has lr, weight_decay"):
+        optim.AdamW(model, weight_decy=1e-3)
 
 
 def test_parameters_that_are_frozen_later():

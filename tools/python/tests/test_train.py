@@ -111,6 +111,22 @@ def test_several_numbers():
     np.testing.assert_array_equal(run.model.predict("red apple"), run.model.predict(["red apple"])[0])
 
 
+def test_numbers_of_every_shape():
+    x = np.random.default_rng(0).normal(size=(40, 6))
+    y = np.stack([x[:, 0], -x[:, 1]], 1)
+    assert train(x, y, arch="gmlp", length=None, steps=2).model.predict(x[:3]).shape == (3, 2)
+    assert train(x, y[:, :1], arch="gmlp", length=None, steps=2).model.predict(x[:3]).shape == (3, 1)
+    with pytest.warns(UserWarning, match='40 rows have 40 distinct integers.*task="regression"'):
+        train(x, np.arange(40), arch="gmlp", length=None, steps=2)
+
+
+def test_tables_of_one_column():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"text": TEXTS, "color": COLORS})
+    model = train(table[["text"]], table[["color"]], steps=2).model
+    assert model.labels == ["green", "red", "yellow"] and model.probabilities("red apple").shape == (3,)
+
+
 def test_several_labels_and_tags():
     run = train(TEXTS, [["a"] if "red" in text else ["b", "c"] for text in TEXTS])
     found = run.model.predict(["red apple", "green pear"])
@@ -275,8 +291,8 @@ def test_tables_of_pandas():
     table = pandas.DataFrame({"text": TEXTS, "color": COLORS, "number": range(60)})
     assert train(table["text"], table["color"], steps=1).model.labels == ["green", "red", "yellow"]
     assert train(table[["number"]], COLORS, arch="gmlp", length=None, steps=1).model._loaded.channels == 1
-    with pytest.raises(TypeError, match=r"data: expected a list or one column, got DataFrame of shape \(60, 1\)"):
-        train(table[["text"]], COLORS)
+    with pytest.raises(TypeError, match=r"data: expected a list or one column, got DataFrame of shape \(60, 2\)"):
+        train(table[["text", "color"]], COLORS)
 
 
 def test_types_of_labels():
@@ -306,13 +322,13 @@ def test_progress(capsys):
     ([], [], ValueError, "expected at least 2 rows, got 0"),
     ("text", ["a"], TypeError, "labels: expected None for a text or a series"),
     (5, ["a"], TypeError, "data: expected a list, got int"),
-    ([1, 2], ["a", "b"], TypeError, "expected a text or a tuple of two texts, got 1"),
+    ([1, 2], ["a", "b"], TypeError, "expected a text or a tuple of two texts in row 0, got 1"),
     (np.full((3, 2), np.nan), [0, 1, 0], ValueError, "row 0 has a NaN"),
     (np.zeros(3), [0, 1, 0], ValueError, r"expected numbers \(rows, n\) or .* got shape \(3,\)"),
     (np.zeros((3, 2), complex), [0, 1, 0], ValueError, "expected real numbers"),
-    (TEXTS[:2], [1.5, float("nan")], ValueError, "expected a label for each row, got nan"),
+    (TEXTS[:2], [1.5, float("nan")], ValueError, "expected a label for each row, got nan in row 1"),
     (["one text", "one text"], ["a", "b"], weft.Error, "at least two"),
-    (TEXTS[:2], ["a", None], ValueError, "expected a label for each row, got None"),
+    (TEXTS[:2], ["a", None], ValueError, "expected a label for each row, got None in row 1"),
     (TEXTS[:2], ["a", ""], weft.Error, "row 2: the label is empty"),
     (TEXTS[:2], [["a|b"], ["c"]], ValueError, "names without '|', got 'a|b'"),
 ])

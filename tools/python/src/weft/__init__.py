@@ -173,8 +173,11 @@ class Model:
         answers = best if top is not None else [predictions[0] for predictions in best]
         return answers[0] if is_one else answers
 
-    def probabilities(self, rows: Rows) -> npt.NDArray[np.float64]:
-        """The probabilities (rows, labels). The model must be a classifier. Rows do not influence each other's bits."""
+    def probabilities(self, rows: Union[str, Rows]) -> npt.NDArray[np.float64]:
+        """The probabilities (rows, labels), or (labels) for a single text. The model must be a classifier. Rows do not
+        influence each other's bits."""
+        if isinstance(rows, str):
+            return self.probabilities([rows])[0]
         if is_numbers(rows):
             return self._loaded.probabilities_of_numbers(numbers_for(self._loaded, rows))
         return self._loaded.probabilities(self._texts(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Union
 
@@ -14,13 +15,14 @@ from . import _weft
 Text = Union[str, tuple[str, str]]  # a text, or a pair of texts
 
 
-def text_of(text: Any) -> str:
-    """A row of one text, or of a pair of texts, which is a tuple."""
+def text_of(text: Any, row: Union[int, None] = None) -> str:
+    """A row of one text, or of a pair of texts, which is a tuple. row: the index of the row, for errors."""
     if isinstance(text, str):
         return str(text)
     if isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text):
         return _weft.text_pair(*text)
-    raise TypeError(f"texts: expected a text or a tuple of two texts, got {text!r}")
+    place = "" if row is None else f" in row {row}"
+    raise TypeError(f"texts: expected a text or a tuple of two texts{place}, got {text!r}")
 
 
 def is_numbers(data: Any) -> bool:
@@ -47,8 +49,9 @@ def numbers_of(data: Any) -> npt.NDArray[Any]:
     if frames.ndim == 2:
         frames = frames[:, :, None]
     if frames.ndim != 3 or 0 in frames.shape[1:]:
+        hint = "; a single row needs an axis for rows: x[None]" if frames.ndim == 1 else ""
         raise ValueError("data: expected numbers (rows, n) or (rows, n, channels), or pictures (rows, height, width[, "
-                         f"channels]) of uint8, got shape {given.shape} of {given.dtype}")
+                         f"channels]) of uint8, got shape {given.shape} of {given.dtype}{hint}")
     if not np.isfinite(frames).all():
         row = int(np.argwhere(~np.isfinite(frames))[0][0])
         raise ValueError(f"data: row {row} has a NaN, or a number that is infinite or too large for float32")
@@ -78,9 +81,11 @@ def numbers_for(loaded: _weft.Loaded, data: Any) -> npt.NDArray[Any]:
 
 
 def listed(name: str, values: Any) -> list[Any]:
-    """The elements of a list, a numpy array, a pandas column or an iterator."""
+    """The elements of a list, a numpy array, a pandas column, a table of one column, or an iterator."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"{name}: expected a list, got {type(values).__name__}")
+    if hasattr(values, "columns") and len(values.columns) == 1:
+        values = np.asarray(values)[:, 0]
     if getattr(values, "ndim", 1) != 1:
         raise TypeError(f"{name}: expected a list or one column, got {type(values).__name__} of shape {values.shape}")
     return values.tolist() if hasattr(values, "tolist") else list(values)
@@ -100,15 +105,15 @@ def series_of(data: Any) -> tuple[npt.NDArray[np.float32], list[str]]:
     return numbers, [str(name) for name in (range(numbers.shape[1]) if names is None else names)]
 
 
-def _plain(label: Any) -> Any:
+def _plain(label: Any, row: int) -> Any:
     """A label with Python's types instead of numpy's."""
     if isinstance(label, (list, tuple, np.ndarray)):
-        return [_plain(part) for part in label]
+        return [_plain(part, row) for part in label]
     if isinstance(label, (set, frozenset)):
-        return sorted(_plain(part) for part in label)
+        return sorted(_plain(part, row) for part in label)
     label = label.item() if isinstance(label, np.generic) else label
     if label is None or (isinstance(label, float) and math.isnan(label)):
-        raise ValueError(f"labels: expected a label for each row, got {label!r}")
+        raise ValueError(f"labels: expected a label for each row, got {label!r} in row {row}")
     return label
 
 
@@ -142,13 +147,30 @@ def label_text(task: str, label: Any) -> str:
     return separator.join(names) or separator
 
 
+def _warn_of_numbers(task: str, labels: list[Any]) -> None:
+    """Warns if the labels of a classifier look like the numbers of a regression."""
+    if task != "classifier" or not all(isinstance(label, int) for label in labels):
+        return
+    distinct = len(set(labels))
+    if distinct > 20 and distinct > len(labels) / 2:
+        warnings.warn(f"labels: {len(labels)} rows have {distinct} distinct integers, each of which becomes a class; "
+                      'give task="regression" if they are numbers to predict', stacklevel=4)
+
+
 def rows_of(data: Any, labels: Any, task: Union[str, None],
             known: Union[list[str], None] = None) -> tuple[_weft.Rows, str]:
     """The rows and their task. known: the labels that are allowed; None: all are allowed."""
-    given = [_plain(label) for label in listed("labels", labels)]
-    task = task or task_of(given)
+    if isinstance(labels, np.ndarray) and labels.ndim == 2:
+        labels = labels.tolist()  # several numbers or names for each row
+    given = [_plain(label, row) for row, label in enumerate(listed("labels", labels))]
+    if task is None:
+        task = task_of(given)
+        _warn_of_numbers(task, given)
     texts = [label_text(task, label) for label in given]
-    rows = numbers_of(data) if is_numbers(data) else [text_of(text) for text in listed("data", data)]
+    if is_numbers(data):
+        rows = numbers_of(data)
+    else:
+        rows = [text_of(text, row) for row, text in enumerate(listed("data", data))]
     if len(rows) != len(given):
         raise ValueError(f"labels: expected one for each of {len(rows)} rows, got {len(given)}")
     if len(rows) < 2:

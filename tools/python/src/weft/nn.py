@@ -158,6 +158,10 @@ class Module:
         """The parameters with their names, such as "blocks.0.proj1.weight"."""
         return list(_parameters("", self, set()))
 
+    def __repr__(self) -> str:
+        count = sum(int(np.prod(parameter.shape)) for _, parameter in self.named_parameters())
+        return f"<{type(self).__name__}, {count} parameters>"
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of the parameters as numpy arrays, by name."""
         return {name: np.array(parameter.numpy()) for name, parameter in self.named_parameters()}

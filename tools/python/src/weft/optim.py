@@ -35,8 +35,13 @@ class Optimizer(_weft.Optimizer):
         for key, value in {"lr": lr, "weight_decay": weight_decay, "clip": clip, **own}.items():
             if not isinstance(value, numbers.Real) and not (key == "weight_decay" and value is None):
                 raise TypeError(f"{key}: expected a number, got {value!r}")
-        super().__init__(_named(parameters), name, lr, {key.replace("_", "-"): value for key, value in own.items()},
-                         weight_decay, clip)
+        try:
+            super().__init__(_named(parameters), name, lr, {key.replace("_", "-"): value for key, value in own.items()},
+                             weight_decay, clip)
+        except _weft.Error as error:
+            if "its options are" not in str(error):
+                raise
+            raise _weft.Error(f"{error}; every optimizer also has lr, weight_decay and clip") from None
 
 
 def _named(parameters: Any) -> list[tuple[str, _weft.Parameter]]:
@@ -64,31 +69,31 @@ class _Named(Optimizer):
 
 
 class AdamW(_Named):
-    """AdamW. The default learning rate is 1e-3. Options: beta1, beta2, eps."""
+    """AdamW. Defaults: lr 1e-3, beta1 0.9, beta2 0.99, eps 1e-8, weight_decay 0.1."""
 
     _name = "adamw"
 
 
 class Adam(_Named):
-    """Adam. The default learning rate is 1e-3. Options: beta1, beta2, eps."""
+    """Adam. Defaults: lr 1e-3, beta1 0.9, beta2 0.999, eps 1e-8, weight_decay 0."""
 
     _name = "adam"
 
 
 class SGD(_Named):
-    """Stochastic gradient descent. The default learning rate is 1e-2. Option: momentum."""
+    """Stochastic gradient descent. Defaults: lr 1e-2, momentum 0.9, weight_decay 0."""
 
     _name, _rate = "sgd", 1e-2
 
 
 class Lion(_Named):
-    """Lion (arXiv 2302.06675). The default learning rate is 1e-4. Options: beta1, beta2."""
+    """Lion (arXiv 2302.06675). Defaults: lr 1e-4, beta1 0.9, beta2 0.99, weight_decay 1."""
 
     _name, _rate = "lion", 1e-4
 
 
 class Muon(_Named):
-    """Muon for matrices, AdamW for all other parameters. The default learning rate is 1e-3. Option: momentum."""
+    """Muon for matrices, AdamW for all other parameters. Defaults: lr 1e-3, momentum 0.95, weight_decay 0.1."""
 
     _name = "muon"
 
