@@ -1,7 +1,5 @@
 #include "weft/parameter_set.h"
 
-#include <algorithm>
-
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/detail/rebind.h"
@@ -65,13 +63,7 @@ Tensor& ParameterSet::state(std::size_t k) {
 
 void ParameterSet::zero_gradients() { raw::fill(gradients_, 0.0); }
 
-void ParameterSet::begin(const std::vector<Leaf>& leaves) {
-  const auto is_parameter = [](const Leaf& leaf) { return leaf.parameter != nullptr; };
-  const auto is_here = [&](const Leaf& leaf) { return index_.count(leaf.parameter) > 0; };
-  if (std::any_of(leaves.begin(), leaves.end(), is_parameter) && std::none_of(leaves.begin(), leaves.end(), is_here))
-    throw Error("[backward] expected a result that depends on parameters of this set (" + entries_.front().name +
-                ", …), got one that depends on other parameters only");
-}
+void ParameterSet::begin(const std::vector<Leaf>&) { received_ = false; }
 
 void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
   const auto found = index_.find(leaf.parameter);
@@ -81,6 +73,13 @@ void ParameterSet::complete(const Leaf& leaf, Tensor gradient) {
     throw Error("[parameter set] " + entry.name + " was moved to another set, which now owns its value");
   Tensor sum = slice_of(gradients_, entry);
   raw::accumulate(sum, gradient);
+  received_ = true;
+}
+
+void ParameterSet::end() {
+  if (!received_)
+    throw Error("[backward] expected a result that depends on trainable parameters of the set (" +
+                entries_.front().name + ", …), got one that depends on none of them");
 }
 
 }  // namespace weft

@@ -124,6 +124,7 @@ void Tape::backward(const Tensor& result, const Tensor& cotangent, GradientSink&
         const OpTimer timer("gradients", &OpTime::backward);
         sink.complete(record.leaf, owned(record.gradient.take()));
       });
+      sink.end();
     } catch (...) {
       tape.clear();
       throw;

@@ -152,6 +152,35 @@ void check_kind(const OptimizerKind& kind) {
   }
 }
 
+// While in scope, the parameters that were frozen after the optimizer was made may change. At the end, their values and
+// states are restored. Sets their gradients to 0.
+class FrozenParts {
+ public:
+  explicit FrozenParts(ParameterSet& set) {
+    for (const ParameterSet::Entry& entry : set.entries()) {
+      if (entry.parameter.trainable()) continue;
+      Tensor gradient = set.gradient(entry);
+      raw::fill(gradient, 0);
+      keep(set.values(), entry);
+      for (std::size_t k = 0; k < set.states(); ++k) keep(set.state(k), entry);
+    }
+  }
+  FrozenParts(const FrozenParts&) = delete;
+  FrozenParts& operator=(const FrozenParts&) = delete;
+  ~FrozenParts() {
+    for (auto& [place, copy] : kept_) raw::copy(copy, place);
+  }
+
+ private:
+  void keep(const Tensor& flat, const ParameterSet::Entry& entry) {
+    const Tensor place = flat.view({entry.numel}, {1}, entry.offset);
+    Tensor copy = Tensor::empty(place.shape(), place.dtype());
+    raw::copy(place, copy);
+    kept_.emplace_back(place, copy);
+  }
+  std::vector<std::pair<Tensor, Tensor>> kept_;  // places in the flat buffers, and copies of their elements
+};
+
 }  // namespace
 
 void register_optimizer(OptimizerKind kind) {
@@ -238,27 +267,14 @@ void Optimizer::check_in_place(const Group& group) {
                 "\" replaced a tensor: expected it to change the values and states in place");
 }
 
-// Copies of the values of the parameters that were frozen after the optimizer was made.
-std::vector<Optimizer::Kept> Optimizer::frozen_parts() {
-  std::vector<Kept> parts;
-  for (const ParameterSet::Entry& entry : set_.entries()) {
-    if (entry.parameter.trainable()) continue;
-    Kept part{set_.values().view({entry.numel}, {1}, entry.offset),
-              Tensor::empty({entry.numel}, set_.values().dtype())};
-    raw::copy(part.view, part.copy);
-    parts.push_back(part);
-  }
-  return parts;
-}
-
 double Optimizer::step(std::int64_t step, double learning_rate) {
   return guard_memory("optimizer", [&] {
+    const FrozenParts frozen(set_);
     const double norm = l2_norm(set_.gradients());
     if (!std::isfinite(norm)) throw NotFinite("[optimizer] the gradient's norm is not finite");
     UpdateStep now = options_of_steps_;
     now.step = step;
     now.grad_scale = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + 1e-6)) : 1;
-    const std::vector<Kept> frozen = frozen_parts();
     for (Group& group : groups_) {
       now.lr = learning_rate * group.rate;
       now.weight_decay = group.weight_decay;
@@ -266,7 +282,6 @@ double Optimizer::step(std::int64_t step, double learning_rate) {
       kind_.update(group.range, now);
       check_in_place(group);
     }
-    for (Kept part : frozen) raw::copy(part.copy, part.view);
     return norm;
   });
 }

@@ -1,4 +1,4 @@
-// The lines of a contiguous tensor along one of its axes.
+// The lines of a tensor along one of its axes.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace weft::detail {
 
-// Element i of line (o, k), 0 <= o < outer, 0 <= k < inner, is at (o n + i) inner + k.
+// The lines along an axis of n elements. Line (o, k), 0 <= o < outer, 0 <= k < inner, has the coordinates o on the axes
+// before it and k on the axes after it. In a contiguous tensor, its element i is at (o n + i) inner + k.
 struct Lines {
   std::int64_t outer = 1, n = 1, inner = 1;
 
@@ -17,11 +18,13 @@ struct Lines {
   }
 };
 
-// Calls f(o, k, count), in parallel, for adjacent lines (o, k) … (o, k + count - 1).
+// Calls f(o, k, count), in parallel, for adjacent lines (o, k) … (o, k + count - 1). Tasks of many lines share no cache
+// line of 64 bytes in most cases.
 template <class F>
 void for_lines(const Lines& lines, F f) {
   if (lines.n == 0) return;
-  const std::int64_t grain = std::max<std::int64_t>(1, task_elements / lines.n);
+  constexpr std::int64_t least_lines = 16;
+  const std::int64_t grain = std::max(task_elements / lines.n, std::clamp<std::int64_t>(lines.inner, 1, least_lines));
   Context::current().parallel_for(lines.outer * lines.inner, grain, [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       const std::int64_t o = begin / lines.inner, k = begin % lines.inner;

@@ -21,7 +21,7 @@ struct Windows {
     n = x.size(-1);
     if (kernel < 1 || kernel > n || step < 1)
       fail(op, "expected a kernel of 1 to " + std::to_string(n) + " elements and a stride of at least 1, got " +
-                   std::to_string(kernel) + " and " + std::to_string(step));
+                   std::to_string(kernel) + " and " + std::to_string(stride));
     count = (n - kernel) / step + 1;
   }
 
@@ -56,11 +56,11 @@ struct MaxPoolOp : PoolOp {
   Tensor forward(const Inputs& in, const Shape& shape) override {
     const Tensor x = raw::contiguous(as_dtype(in[0], computed_of(in[0].dtype())));
     Tensor y = Tensor::empty(shape, x.dtype());
-    position = Tensor::empty(shape, DType::i64);
+    if (recording) position = Tensor::empty(shape, DType::i64);
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       T* values = y.mutable_data<T>();
-      auto* positions = position.mutable_data<std::int64_t>();
+      auto* positions = recording ? position.mutable_data<std::int64_t>() : nullptr;
       windows.for_rows(x, [&](std::int64_t row) {
         const T* from = x.data<T>() + row * windows.n;
         for (std::int64_t i = 0; i < windows.count; ++i) {
@@ -73,7 +73,7 @@ struct MaxPoolOp : PoolOp {
             at = is_larger ? j : at;
           }
           values[row * windows.count + i] = largest;
-          positions[row * windows.count + i] = at;
+          if (positions) positions[row * windows.count + i] = at;
         }
       });
     });
@@ -107,12 +107,13 @@ struct MeanPoolOp : PoolOp {
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       T* to = y.mutable_data<T>();
-      windows.for_rows(x, [&](std::int64_t row) {
-        const T* from = x.data<T>() + row * windows.n;
-        for (std::int64_t i = 0; i < windows.count; ++i, from += windows.step) {
-          T sum = 0;
-          for (std::int64_t j = 0; j < windows.kernel; ++j) sum += from[j];
-          to[row * windows.count + i] = sum / static_cast<T>(windows.kernel);
+      const std::int64_t grain = std::max<std::int64_t>(1, task_elements / windows.kernel);
+      Context::current().parallel_for(y.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const T* from = x.data<T>() + i / windows.count * windows.n + i % windows.count * windows.step;
+          double sum = 0;
+          for (std::int64_t j = 0; j < windows.kernel; ++j) sum += static_cast<double>(from[j]);
+          to[i] = static_cast<T>(sum / static_cast<double>(windows.kernel));
         }
       });
     });
@@ -126,8 +127,8 @@ struct MeanPoolOp : PoolOp {
       using T = element_of<decltype(type)>;
       T* all = dx.mutable_data<T>();
       windows.for_rows(dx, [&](std::int64_t row) {
-        T* to = all + row * windows.n;
-        for (std::int64_t i = 0; i < windows.count; ++i, to += windows.step) {
+        for (std::int64_t i = 0; i < windows.count; ++i) {
+          T* to = all + row * windows.n + i * windows.step;
           const T share = dy.data<T>()[row * windows.count + i] / static_cast<T>(windows.kernel);
           for (std::int64_t j = 0; j < windows.kernel; ++j) to[j] += share;
         }

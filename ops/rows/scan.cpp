@@ -11,7 +11,8 @@ using namespace detail;
 
 namespace {
 
-// y_i = f(y_(i-1), x_i) along `rows` rows of n elements. Each waits for the one before; several rows at a time don't.
+// y_i = f(y_(i-1), x_i) along each of `rows` rows of n elements. Each element waits for the one before it, but not for
+// those of other rows, so several rows at a time are faster.
 template <int rows, class T, class F>
 void scan_rows(const T* x, T* y, std::int64_t n, F f) {
   T last[rows];
@@ -101,13 +102,17 @@ struct CumprodOp : ScanOp {
         for (std::int64_t i = n - 2; i >= 0; --i)
           for (std::int64_t j = 0; j < count; ++j)
             s[i * inner + j] += from[(i + 1) * inner + j] * s[(i + 1) * inner + j];
-        std::vector<T> products(static_cast<std::size_t>(count), T(1));
-        for (std::int64_t i = 0; i < n; ++i)
-          for (std::int64_t j = 0; j < count; ++j) {
-            T& product = products[static_cast<std::size_t>(j)];
-            s[i * inner + j] *= product;
-            product *= from[i * inner + j];
-          }
+        constexpr std::int64_t columns = 64;
+        for (std::int64_t first = 0; first < count; first += columns) {
+          const std::int64_t width = std::min(columns, count - first);
+          T products[columns];
+          std::fill_n(products, width, T(1));
+          for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t j = 0; j < width; ++j) {
+              s[i * inner + first + j] *= products[j];
+              products[j] *= from[i * inner + first + j];
+            }
+        }
       });
     });
     b.add(0, as_dtype(dx, b.gradient().dtype()));

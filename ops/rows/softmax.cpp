@@ -80,35 +80,36 @@ struct LogSoftmaxOp : RowOp {
 
 // x (…, n): y = ln sum_j e^x_j, (…). dx = softmax(x) dy
 struct LogSumExpOp : Op {
-  Tensor stats;  // (…, 2), of the kernel
+  Tensor stats;  // (rows, 2), from the kernel
   const char* name() const noexcept override { return "logsumexp"; }
   bool keeps_input(std::size_t, const std::vector<bool>&) const override { return true; }
   Shape shape(const Inputs& in) const override { return Shape(in[0].shape().begin(), in[0].shape().end() - 1); }
 
   Tensor forward(const Inputs& in, const Shape& shape) override {
     const Tensor x = raw::contiguous(in[0]);
-    Tensor y = Tensor::empty(shape, x.dtype());
-    stats = Tensor::empty({y.numel(), 2}, x.dtype());
-    with_real(name(), x.dtype(), [&](auto* type) {
+    Tensor y = Tensor::empty(shape, computed_of(x.dtype()));
+    stats = Tensor::empty({y.numel(), 2}, y.dtype());
+    with_floating(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const auto kernel = kernels<SoftmaxKernels<T>>().logsumexp;
-      T *to = y.mutable_data<T>(), *each = stats.mutable_data<T>();
+      Computed<T>*to = y.mutable_data<Computed<T>>(), *each = stats.mutable_data<Computed<T>>();
       for_rows(x, [&](std::int64_t first, std::int64_t rows, std::int64_t n) {
         kernel(x.data<T>() + first * n, to + first, each + 2 * first, rows, n);
       });
     });
-    return y;
+    return as_dtype(y, x.dtype());
   }
 
   void backward(Backward& b) const override {
-    const Tensor x = raw::contiguous(b.input(0)), dy = raw::contiguous(b.gradient());
+    const Tensor x = raw::contiguous(b.input(0)), dy = raw::contiguous(as_dtype(b.gradient(), stats.dtype()));
     Tensor dx = Tensor::empty(x.shape(), x.dtype());
-    with_real(name(), x.dtype(), [&](auto* type) {
+    with_floating(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       const auto kernel = kernels<SoftmaxKernels<T>>().logsumexp_backward;
+      const auto *each = stats.data<Computed<T>>(), *slope = dy.data<Computed<T>>();
       T* to = dx.mutable_data<T>();
       for_rows(x, [&](std::int64_t first, std::int64_t rows, std::int64_t n) {
-        kernel(x.data<T>() + first * n, stats.data<T>() + 2 * first, dy.data<T>() + first, to + first * n, rows, n);
+        kernel(x.data<T>() + first * n, each + 2 * first, slope + first, to + first * n, rows, n);
       });
     });
     b.add(0, dx);
@@ -139,11 +140,9 @@ Tensor logsumexp(const Tensor& x, std::int64_t dim, bool keepdim) {
     check_floating("logsumexp", x);
     if (x.size(static_cast<std::int64_t>(checked_dim("logsumexp", dim, x.rank()))) == 0)
       fail("logsumexp", "there is no element along axis " + std::to_string(dim) + " of shape " + to_string(x.shape()));
-    return rounded_once(x, [&](const Tensor& wide) {
-      const Tensor y = apply_op(LogSumExpOp(), transpose(wide, dim, -1));
-      const Tensor in_place = transpose(unsqueeze(y, -1), dim, -1);
-      return keepdim ? in_place : squeeze(in_place, dim);
-    });
+    const Tensor y = apply_op(LogSumExpOp(), transpose(x, dim, -1));
+    const Tensor in_place = transpose(unsqueeze(y, -1), dim, -1);
+    return keepdim ? in_place : squeeze(in_place, dim);
   });
 }
 

@@ -54,7 +54,7 @@ void first_of_row(const T* row, std::int64_t n, std::int64_t k, bool largest,
   for (std::int64_t i = 0; i < n; ++i)
     keys[static_cast<std::size_t>(i)] = Ranked<T>::key(place_of(row[i]) ^ inverted, i);
   const auto first = keys.begin(), last = first + k;
-  if (k <= n / 16) {  // only few elements are compared with more than one
+  if (k <= n / 16) {  // then partial_sort compares most elements only with the largest of the k keys
     std::partial_sort(first, last, first + n);
   } else {
     if (k < n) std::nth_element(first, last, first + n);

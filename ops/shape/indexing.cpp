@@ -1,6 +1,8 @@
 // Elements by their indices along an axis: index_select, gather, scatter_add.
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "base/indices.h"
 #include "base/lines.h"
@@ -14,75 +16,89 @@ using namespace detail;
 
 namespace {
 
-// Indices along an axis of a tensor: element (…, i, …) of the indices chooses the tensor's element (…, index, …).
-struct Choice {
-  Tensor index;  // contiguous, as long as the tensor or shorter except along the axis
-  std::size_t dim;
-
-  Choice(const char* op, const Shape& shape, std::int64_t axis, const Tensor& indices)
-      : dim(checked_dim(op, axis, static_cast<std::int64_t>(shape.size()))) {
-    check_indices_dtype(op, indices);
-    index = raw::contiguous(indices);
-    bool fits = index.shape().size() == shape.size();
-    for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = i == dim || index.shape()[i] <= shape[i];
-    if (!fits)
-      fail(op, "expected indices of the tensor's rank that are not longer than it except along axis " +
-                   std::to_string(axis) + ", got indices of shape " + to_string(index.shape()) + " for shape " +
-                   to_string(shape));
-  }
-
-  // Copies the indices, because the caller may change them before the backward pass.
-  void keep() {
-    Tensor copy = Tensor::empty(index.shape(), DType::i64);
-    raw::copy(index, copy);
-    index = copy;
-  }
-
-  // The part of x that the indices can choose from: as long as they are, except along the axis.
-  Tensor reachable(const Tensor& x) const {
-    Shape shape = index.shape();
-    shape[dim] = x.shape()[dim];
-    return x.detach().view(shape, x.strides(), x.offset());
-  }
-};
-
-// y[i] = x[…, index[i], …] for a contiguous x. Each piece of y is a run of one line, or of adjacent lines.
-template <class T>
-void gather_elements(const Choice& choice, const Tensor& x, Tensor& y) {
-  const Lines lines(y.shape(), choice.dim);
-  const std::int64_t n = lines.n, inner = lines.inner, size = x.shape()[choice.dim];
-  const auto* index = choice.index.data<std::int64_t>();
-  T* to = y.mutable_data<T>();
-  Context::current().parallel_for(y.numel(), task_elements, [&](std::int64_t begin, std::int64_t end) {
-    check_range("gather", index + begin, end - begin, size);
-    while (begin < end) {
-      const std::int64_t o = begin / (n * inner), k = begin % inner, step = inner == 1 ? 0 : 1;
-      const std::int64_t run_end = std::min(end, inner == 1 ? (o + 1) * n : begin - k + inner);
-      const T* from = x.data<T>() + o * size * inner + k;
-      for (; begin < run_end; ++begin, from += step) to[begin] = from[index[begin] * inner];
-    }
-  });
+// Error unless `index` has x's rank and, except along axis `dim`, is not longer than x. Returns the axis.
+std::size_t checked_axis(const char* op, const Tensor& x, std::int64_t dim, const Tensor& index) {
+  const std::size_t d = checked_dim(op, dim, x.rank());
+  check_indices_dtype(op, index);
+  const Shape &shape = x.shape(), &given = index.shape();
+  bool fits = given.size() == shape.size();
+  for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = i == d || given[i] <= shape[i];
+  if (!fits)
+    fail(op, "expected indices of the tensor's rank that are not longer than it except along axis " +
+                 std::to_string(dim) + ", got indices of shape " + to_string(given) + " for shape " + to_string(shape));
+  const Tensor dense = raw::contiguous(index);
+  check_range(op, dense.data<std::int64_t>(), dense.numel(), shape[d]);
+  return d;
 }
 
-// y[…, index[i], …] += x[i], in the order of i, for a contiguous y. Each line of y belongs to one task.
-template <class T>
-void scatter_elements(const Choice& choice, const Tensor& x, Tensor& y) {
-  const Lines lines(x.shape(), choice.dim);
-  const std::int64_t n = lines.n, inner = lines.inner, size = y.shape()[choice.dim];
-  const auto* index = choice.index.data<std::int64_t>();
-  T* all = y.mutable_data<T>();
-  for_lines(lines, [&](std::int64_t o, std::int64_t k, std::int64_t count) {
-    const T* from = x.data<T>() + o * n * inner + k;
-    const std::int64_t* at = index + o * n * inner + k;
-    T* to = all + o * size * inner + k;
-    if (inner == 1) {
-      check_range("scatter_add", at, n, size);
-      for (std::int64_t i = 0; i < n; ++i) to[at[i]] += from[i];
-      return;
+// Where the elements of a tensor x lie that indices (…) along an axis choose: with the coordinates o before the axis and
+// k after it, at outer(o) + index · stride + inner(k).
+struct Choice {
+  // Offsets in x's storage of the positions, in row-major order, of some of the indices' axes.
+  struct Offsets {
+    std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // sizes and strides; neighbors are merged where possible
+
+    Offsets(const Shape& sizes, const Strides& strides, std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        if (sizes[i] == 1) continue;
+        if (!axes.empty() && axes.back().second == sizes[i] * strides[i])
+          axes.back() = {axes.back().first * sizes[i], strides[i]};
+        else axes.emplace_back(sizes[i], strides[i]);
+      }
+      if (axes.empty()) axes.emplace_back(1, 0);
     }
-    for (std::int64_t i = 0; i < n; ++i, from += inner, at += inner) {
-      check_range("scatter_add", at, count, size);
-      for (std::int64_t j = 0; j < count; ++j) to[at[j] * inner + j] += from[j];
+    std::int64_t operator()(std::int64_t position) const {
+      std::int64_t offset = 0;
+      for (std::size_t i = axes.size(); i-- > 0; position /= axes[i].first)
+        offset += position % axes[i].first * axes[i].second;
+      return offset;
+    }
+    // The number of positions from this one on whose offsets differ by step().
+    std::int64_t run(std::int64_t position) const { return axes.back().first - position % axes.back().first; }
+    std::int64_t step() const { return axes.back().second; }
+  };
+
+  Lines lines;  // of the indices
+  Offsets outer, inner;
+  std::int64_t stride;
+
+  Choice(const Tensor& x, std::size_t dim, const Shape& index)
+      : lines(index, dim),
+        outer(index, x.strides(), 0, dim),
+        inner(index, x.strides(), dim + 1, index.size()),
+        stride(x.strides()[dim]) {}
+};
+
+// y[i] = x[…, index[i], …] for a contiguous index and y.
+template <class T>
+void gather_elements(const Choice& choice, const T* x, const std::int64_t* index, T* y) {
+  const std::int64_t n = choice.lines.n, inner = choice.lines.inner, stride = choice.stride;
+  Context::current().parallel_for(choice.lines.outer * n * inner, task_elements,
+                                  [&](std::int64_t at, std::int64_t end) {
+                                    while (at < end) {
+                                      const std::int64_t row = at / inner, o = row / n, k = at % inner;
+                                      // Along a line, or along the last axis, in each case with a fixed step.
+                                      const std::int64_t run = inner == 1 ? n - row % n : choice.inner.run(k),
+                                                         step = inner == 1 ? 0 : choice.inner.step();
+                                      const std::int64_t run_end = std::min(end, at + run);
+                                      const T* from = x + choice.outer(o) + choice.inner(k);
+                                      for (; at < run_end; ++at, from += step) y[at] = from[index[at] * stride];
+                                    }
+                                  });
+}
+
+// y[…, index[i], …] += x[i], in the order of i, for a contiguous index and x. Each line of y belongs to one task.
+template <class T>
+void scatter_elements(const Choice& choice, const T* x, const std::int64_t* index, T* y) {
+  const std::int64_t n = choice.lines.n, inner = choice.lines.inner, stride = choice.stride, step = choice.inner.step();
+  for_lines(choice.lines, [&](std::int64_t o, std::int64_t first, std::int64_t count) {
+    for (std::int64_t k = first, next; k < first + count; k = next) {
+      next = std::min(first + count, k + choice.inner.run(k));
+      T* to = y + choice.outer(o) + choice.inner(k);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t at = (o * n + i) * inner + k;
+        for (std::int64_t j = 0; j < next - k; ++j) to[j * step + index[at + j] * stride] += x[at + j];
+      }
     }
   });
 }
@@ -103,73 +119,78 @@ Tensor rows_at(const Tensor& matrix, const Tensor& indices) {
   return result;
 }
 
-// The chosen elements of x, in the indices' shape.
-Tensor gathered(const Tensor& x, const Choice& choice);
+// index, x: y_i = x[…, index_i, …]
+Tensor gathered(const Tensor& x, std::size_t dim, const Tensor& index);
 
-// y = x; y[…, index_i, …] += source_i, in the order of i. dx = dy; dsource_i = dy[…, index_i, …]
+// index, x, source: y = x; y[…, index_i, …] += source_i, in the order of i. dx = dy; dsource_i = dy[…, index_i, …]
 struct ScatterAddOp : Op {
-  Choice choice;
-  explicit ScatterAddOp(Choice c) : choice(std::move(c)) {}
+  std::size_t dim;
+  explicit ScatterAddOp(std::size_t axis) : dim(axis) {}
   const char* name() const noexcept override { return "scatter_add"; }
-  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
+  bool keeps_input(std::size_t i, const std::vector<bool>& needs) const override { return i == 0 && needs[2]; }
 
   Shape shape(const Inputs& in) const override {
-    check_floating(name(), in[0]);
-    check_same_dtype(name(), in[0], in[1]);
-    if (in[1].shape() != choice.index.shape())
-      fail(name(), "expected a source of the indices' shape " + to_string(choice.index.shape()) + ", got " +
-                       to_string(in[1].shape()));
-    return in[0].shape();
+    check_floating(name(), in[1]);
+    check_same_dtype(name(), in[1], in[2]);
+    if (in[2].shape() != in[0].shape())
+      fail(name(),
+           "expected a source of the indices' shape " + to_string(in[0].shape()) + ", got " + to_string(in[2].shape()));
+    return in[1].shape();
   }
 
   Tensor forward(const Inputs& in, const Shape& shape) override {
-    if (recording) choice.keep();
-    Tensor sums = Tensor::empty(shape, computed_of(in[0].dtype()));
-    raw::copy(as_dtype(in[0], sums.dtype()), sums);
-    const Tensor source = raw::contiguous(as_dtype(in[1], sums.dtype()));
-    Tensor part = choice.reachable(sums);
-    Tensor dense = raw::contiguous(part);
-    with_real(name(), sums.dtype(),
-              [&](auto* type) { scatter_elements<element_of<decltype(type)>>(choice, source, dense); });
-    if (dense.storage() != part.storage()) raw::copy(dense, part);
-    return as_dtype(sums, in[0].dtype());
+    Tensor sums = Tensor::empty(shape, computed_of(in[1].dtype()));
+    raw::copy(as_dtype(in[1], sums.dtype()), sums);
+    const Tensor index = raw::contiguous(in[0]), source = raw::contiguous(as_dtype(in[2], sums.dtype()));
+    with_real(name(), sums.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      scatter_elements(Choice(sums, dim, index.shape()), source.data<T>(), index.data<std::int64_t>(),
+                       sums.mutable_data<T>());
+    });
+    return as_dtype(sums, in[1].dtype());
   }
 
   void backward(Backward& b) const override {
-    if (b.needs(0)) b.add(0, b.gradient());
-    if (b.needs(1)) b.add(1, gathered(b.gradient(), choice));
+    if (b.needs(1)) b.add(1, b.gradient());
+    if (b.needs(2)) b.add(2, gathered(b.gradient(), dim, b.input(0)));
   }
 };
 
-// y_i = x[…, index_i, …]. dx: 0, with dy_i added at […, index_i, …].
+// index, x: y_i = x[…, index_i, …]. dx: 0, with dy_i added at […, index_i, …].
 struct GatherOp : Op {
-  Choice choice;
-  explicit GatherOp(Choice c) : choice(std::move(c)) {}
+  std::size_t dim;
+  explicit GatherOp(std::size_t axis) : dim(axis) {}
   const char* name() const noexcept override { return "gather"; }
-  bool keeps_input(std::size_t, const std::vector<bool>&) const override { return false; }
-  Shape shape(const Inputs&) const override { return choice.index.shape(); }
+  bool keeps_input(std::size_t i, const std::vector<bool>&) const override { return i == 0; }
+  Shape shape(const Inputs& in) const override { return in[0].shape(); }
 
   Tensor forward(const Inputs& in, const Shape& shape) override {
-    if (recording) choice.keep();
-    const Tensor x = raw::contiguous(choice.reachable(in[0]));
+    const Tensor index = raw::contiguous(in[0]), &x = in[1];
     Tensor y = Tensor::empty(shape, x.dtype());
-    with_floating(name(), x.dtype(), [&](auto* type) { gather_elements<element_of<decltype(type)>>(choice, x, y); });
+    with_floating(name(), x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      gather_elements(Choice(x, dim, shape), x.data<T>(), index.data<std::int64_t>(), y.mutable_data<T>());
+    });
     return y;
   }
 
   void backward(Backward& b) const override {
-    const Tensor zeros = Tensor::zeros(b.input_shape(0), b.gradient().dtype());
-    b.add(0, apply_op(ScatterAddOp(choice), zeros, b.gradient()));
+    const Tensor zeros = Tensor::zeros(b.input_shape(1), b.gradient().dtype());
+    b.add(1, apply_op(ScatterAddOp(dim), b.input(0), zeros, b.gradient()));
   }
 };
 
-Tensor gathered(const Tensor& x, const Choice& choice) {
-  if (is_floating(x.dtype())) return apply_op(GatherOp(choice), x);
-  if (is_complex(x.dtype())) return complex(gathered(real(x), choice), gathered(imag(x), choice));
-  const Tensor dense = raw::contiguous(choice.reachable(x));  // integers have no gradient
-  Tensor y = Tensor::empty(choice.index.shape(), x.dtype());
-  if (x.dtype() == DType::i64) gather_elements<std::int64_t>(choice, dense, y);
-  else gather_elements<std::int8_t>(choice, dense, y);
+Tensor gathered(const Tensor& x, std::size_t dim, const Tensor& index) {
+  if (is_floating(x.dtype())) return apply_op(GatherOp(dim), index, x);
+  if (is_complex(x.dtype())) return complex(gathered(real(x), dim, index), gathered(imag(x), dim, index));
+  const Tensor dense = raw::contiguous(index);  // integers have no gradient
+  Tensor y = Tensor::empty(index.shape(), x.dtype());
+  const auto gather = [&](auto* type) {
+    using T = element_of<decltype(type)>;
+    gather_elements(Choice(x, dim, index.shape()), x.data<T>(), dense.data<std::int64_t>(), y.mutable_data<T>());
+  };
+  if (x.dtype() == DType::i64) gather(static_cast<std::int64_t*>(nullptr));
+  else gather(static_cast<std::int8_t*>(nullptr));
   return y;
 }
 
@@ -194,14 +215,14 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices) {
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
   return guard_memory("gather", [&] {
     if (!x.defined()) fail("gather", "expected a tensor, got an undefined one");
-    return gathered(x, Choice("gather", x.shape(), dim, index));
+    return gathered(x, checked_axis("gather", x, dim, index), index);
   });
 }
 
 Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source) {
   return guard_memory("scatter_add", [&] {
     check_floating("scatter_add", x);
-    return apply_op(ScatterAddOp(Choice("scatter_add", x.shape(), dim, index)), x, source);
+    return apply_op(ScatterAddOp(checked_axis("scatter_add", x, dim, index)), index, x, source);
   });
 }
 

@@ -174,9 +174,9 @@ inline constexpr double short_sin_terms[] = {1, -0x1.5555554c6ff79p-3, 0x1.11110
 inline constexpr double short_cos_terms[] = {1, -0.5, 0x1.55554a0fa5a2cp-5, -0x1.6c0c3296decf4p-10,
                                              0x1.99eb4c58735f5p-16};
 
-// sin(x + quarters π/2) for an x that was f32, |x| <= largest_reduced. π/2 is a sum of two parts; the first has 33 bits,
-// so that its product with n is exact. No such x is nearer than 2^-28 to a multiple of π/2, and the error of r is below
-// 2^-66.
+// sin(x + quarters π/2) for an x that was f32, |x| <= largest_reduced. π/2 is a sum of two parts. The first has 33 bits,
+// so that its product with n is exact. No such x is nearer than 2^-28 to a nonzero multiple of π/2. The error of r before
+// its rounding is below 2^-66.
 inline simd::Vec<double> short_sin_from(simd::Vec<double> x, std::uint64_t quarters) noexcept {
   using V = simd::Vec<double>;
   const V round(0x1.8p52), biased = simd::fma(x, V(0x1.45f306dc9c883p-1), round), n = biased - round;

@@ -249,7 +249,8 @@ TEST_CASE_FIXTURE(Classified, "weft classify: texts that can't be classified") {
   REQUIRE(weft("train --arch gmlp --text " + (folder / "text") +
                " --layers 1 --d-model 8 --seq-len 8 --steps 1 --out " + (folder / "lm"))
               .code == 0);
-  CHECK(fails_with(weft("classify " + (folder / "lm")), 1, "expected a classifier, got a model for the task causal-lm"));
+  CHECK(
+      fails_with(weft("classify " + (folder / "lm")), 1, "expected a classifier, got a model for the task causal-lm"));
   CHECK(fails_with(weft("generate --checkpoint " + (folder / "run")), 1, "classifier"));
   // A program saved this checkpoint without labels.
   Checkpoint saved = load_checkpoint(folder / "run");

@@ -107,6 +107,23 @@ TEST_CASE("losses: gradients at kinks and at 0") {
   });
 }
 
+TEST_CASE("mse, l1 and huber losses: infinity and NaN") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for_every_isa([&] {
+    for (DType dtype : {DType::f32, DType::f64}) {
+      for (Loss loss : {Loss{mse_loss}, Loss{l1_loss}, Loss{huber_of}}) {
+        const Slopes unknown = at(loss, nan, 1, dtype), far = at(loss, 1, inf, dtype);
+        CHECK((std::isnan(unknown.value) && std::isnan(unknown.of_x) && std::isnan(unknown.of_target)));
+        CHECK(far.value == inf);
+      }
+      CHECK(at(mse_loss, -inf, 1, dtype).of_x == -inf);
+      CHECK(at(l1_loss, -inf, 1, dtype).of_x == -1);
+      CHECK(at(l1_loss, -inf, 1, dtype).of_target == 1);
+      CHECK(at(huber_of, -inf, 1, dtype).of_x == -0.75);
+    }
+  });
+}
+
 TEST_CASE("binary_cross_entropy_with_logits: no overflow and no loss of digits") {
   CHECK(at(bce, 1e4, 1).value == 0);
   CHECK(at(bce, -1e4, 0).value == 0);

@@ -277,6 +277,29 @@ TEST_CASE("vector maths: sin and cos of arguments that are hard to reduce") {
   }
 }
 
+// The f32 numbers on both sides of multiples of π/2, with the number that is nearest to one up to 2^20, and both sides
+// of that limit.
+TEST_CASE("vector maths: sin and cos of f32 arguments that are hard to reduce") {
+  std::vector<float> x{0x1.f9cbe2p+7f, 0x1p20f, 0x1.000002p20f, 0x1.fffffep19f, std::numeric_limits<float>::max()};
+  for (int n = 1; n < 1200000; n = n * 5 / 4 + 1) {
+    const auto near = static_cast<float>(n * std::acos(-1.0) / 2);
+    for (const float v : {near, std::nextafter(near, 0.0f), std::nextafter(near, 2 * near)}) x.push_back(v);
+  }
+  const std::size_t half = x.size();
+  for (std::size_t i = 0; i < half; ++i) x.push_back(-x[i]);
+  for (Isa isa : available_isas()) {
+    CAPTURE(std::string(isa_name(isa)));
+    std::vector<float> s(x.size()), c(x.size());
+    kernels<UnaryKernels<float>>(isa).sin(x.data(), s.data(), static_cast<std::int64_t>(x.size()));
+    kernels<UnaryKernels<float>>(isa).cos(x.data(), c.data(), static_cast<std::int64_t>(x.size()));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CAPTURE(x[i]);
+      CHECK(ulps(s[i], std::sin(static_cast<double>(x[i]))) <= 0.51);
+      CHECK(ulps(c[i], std::cos(static_cast<double>(x[i]))) <= 0.51);
+    }
+  }
+}
+
 TEST_CASE("vector maths: special values") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   for (Isa isa : available_isas()) {

@@ -238,6 +238,7 @@ TEST_CASE("pools: the first of equal elements, NaN, bf16") {
       max_pool1d(Tensor::from<float>({1, std::nanf(""), 2, std::nanf(""), 3, 4, 5, 0, 0}, {9}), 3).to_vector<float>();
   CHECK((std::isnan(found[0]) && std::isnan(found[1]) && found[2] == 5));
   CHECK(mean_pool1d(Tensor::full({300}, 1, DType::bf16), 300).item() == 1);
+  CHECK(mean_pool1d(Tensor::full({100000}, 0.1), 100000).item() == static_cast<double>(0.1f));
   CHECK(max_pool1d(Tensor::zeros({0, 4}), 2).shape() == Shape{0, 2});
 }
 

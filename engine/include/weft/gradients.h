@@ -25,6 +25,8 @@ class GradientSink {
   /// gradient has the leaf's shape and dtype, and no other tensor shares its elements. If the sink writes to a tensor
   /// that backward still needs, backward throws an Error.
   virtual void complete(const Leaf& leaf, Tensor gradient) = 0;
+  /// backward calls this last, unless it throws.
+  virtual void end() {}
 };
 
 /// A sink that keeps all gradients. It may receive those of several tapes.

@@ -44,17 +44,20 @@ class ParameterSet : public GradientSink {
 
   /// Sets all gradients to 0. Call this before the first backward of a step.
   void zero_gradients();
-  /// Error if the tape used parameters, but none of this set, because the set then belongs to another model.
   void begin(const std::vector<Leaf>& leaves) override;
   /// Adds the gradient to the buffer. Leaves outside this set are ignored. Error if another set has taken over the
   /// parameter.
   void complete(const Leaf& leaf, Tensor gradient) override;
+  /// Error if the result depends on no trainable parameter of this set, for example because the set belongs to another
+  /// model. The gradients have then not changed.
+  void end() override;
 
  private:
   std::vector<Entry> entries_;
   std::unordered_map<const void*, std::size_t> index_;
   Tensor values_, gradients_;
   std::vector<Tensor> states_;
+  bool received_ = false;  // a gradient since begin()
 };
 
 }  // namespace weft

@@ -88,7 +88,8 @@ class Optimizer {
   /// gradients, then call step().
   ParameterSet& parameters() noexcept { return set_; }
   /// Makes one update with the gradients in parameters(). Steps count from 1. Returns the norm of the gradient before
-  /// clipping. Parameters that were frozen since the optimizer was made keep their values. If the norm is not finite or
+  /// clipping. Parameters that were frozen since the optimizer was made keep their values and
+  /// states, and their gradients are set to 0. If the norm is not finite or
   /// memory runs out, it throws an Error and changes nothing.
   double step(std::int64_t step, double learning_rate);
   std::size_t states() const noexcept;  ///< number of state buffers, each as large as all parameters
@@ -102,11 +103,7 @@ class Optimizer {
     std::int64_t matrices;  // elements of matrices, at the beginning of the range
     ParameterRange range;
   };
-  struct Kept {
-    Tensor view, copy;
-  };
   std::vector<Group> groups();
-  std::vector<Kept> frozen_parts();
   void check_in_place(const Group& group);
 
   const OptimizerKind& kind_;

@@ -48,23 +48,27 @@ def _next_seed() -> int:
 
 
 class _Layer:
-    """What all layers have: pickle and copy.deepcopy keep how a layer was made, and its parameters."""
+    """A base class that lets pickle and copy copy a layer: how it was made, its parameters, and its other attributes.
 
-    def __new__(cls, *args: Any, **options: Any) -> Any:
-        layer = super().__new__(cls)
-        layer._made_by = args, options
-        return layer
+    A copy has parameters of its own, even if copy.copy made it. If an attribute of a module is a parameter of one of its
+    layers (tied weights), the two are separate parameters in the copy."""
+
+    _made_by: tuple[type, tuple[Any, ...], dict[str, Any]]  # the class of weft.nn and the arguments of its __init__
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: (_weft.Parameter(parameter), parameter.trainable) for name, parameter in self.named_parameters()}
         return _layer_again, (type(self), *self._made_by, state), vars(self)
 
 
-def _layer_again(kind: type, args: Any, options: Any, state: Any) -> Any:
+def _layer_again(kind: type, base: type, args: Any, options: Any, state: Any) -> Any:
+    """A layer that base.__init__ makes, with these parameters. Attributes of a derived class follow with its __dict__."""
     global _made
     before = _made
-    layer = kind(*args, **options)
-    _made = before  # so that copies of layers don't change the seeds of others
+    layer = kind.__new__(kind)
+    try:
+        base.__init__(layer, *args, **options)
+    finally:
+        _made = before  # so that copies of layers don't change the seeds of others
     for name, parameter in layer.named_parameters():
         value, trainable = state[name]
         parameter.assign(value)
@@ -76,6 +80,7 @@ class Linear(_Layer, _weft.Linear):
     """y = x Wᵀ + b: (…, inputs) -> (…, outputs), with weight (outputs, inputs) and bias (outputs)."""
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True, *, dtype: str = "f32") -> None:
+        self._made_by = Linear, (inputs, outputs, bias), dict(dtype=dtype)
         super().__init__(inputs, outputs, bias, _next_seed(), dtype)
 
 
@@ -83,6 +88,7 @@ class LayerNorm(_Layer, _weft.LayerNorm):
     """(x - mean) / √(variance + eps) · weight + bias over the last axis (d)."""
 
     def __init__(self, d: int, eps: float = 1e-5, *, dtype: str = "f32") -> None:
+        self._made_by = LayerNorm, (d, eps), dict(dtype=dtype)
         super().__init__(d, eps, dtype)
 
 
@@ -92,6 +98,7 @@ class Embedding(_Layer, _weft.Embedding):
     The initial elements of the matrix are drawn from N(0, deviation²)."""
 
     def __init__(self, count: int, d: int, deviation: float = 1.0, *, dtype: str = "f32") -> None:
+        self._made_by = Embedding, (count, d, deviation), dict(dtype=dtype)
         super().__init__(count, d, deviation, _next_seed(), dtype)
 
 
@@ -102,6 +109,7 @@ class GmlpBlock(_Layer, _weft.GmlpBlock):
     positions that the block may use. The block applies dropout if `random` is a `weft.Random`."""
 
     def __init__(self, d: int, d_ffn: int, length: int, dropout: float = 0.0, *, dtype: str = "f32") -> None:
+        self._made_by = GmlpBlock, (d, d_ffn, length, dropout), dict(dtype=dtype)
         super().__init__(d, d_ffn, length, dropout, _next_seed(), dtype)
 
 
@@ -113,6 +121,7 @@ class FnetLayer(_Layer, _weft.FnetLayer):
 
     def __init__(self, d: int, d_ffn: int, norm: str = "post", dropout: float = 0.0, activation: str = "gelu_tanh", *,
                  dtype: str = "f32") -> None:
+        self._made_by = FnetLayer, (d, d_ffn, norm, dropout, activation), dict(dtype=dtype)
         super().__init__(d, d_ffn, norm, dropout, activation, _next_seed(), dtype)
 
 
@@ -123,6 +132,7 @@ class TnnLayer(_Layer, _weft.TnnLayer):
     layer applies dropout if `random` is a `weft.Random`."""
 
     def __init__(self, d: int, causal: bool = False, *, dtype: str = "f32", **config: Any) -> None:
+        self._made_by = TnnLayer, (d, causal), dict(dtype=dtype, **config)
         super().__init__(d, json.dumps(config), causal, _next_seed(), dtype)
 
 
