@@ -56,12 +56,13 @@ Tensor arange(double start, double stop, double step = 1, DType dtype = DType::i
 Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype = DType::f32);
 
 /// Selects the given indices along dim of x. indices (k) has dtype i64. The result has x's shape, but with size k along
-/// dim. x may have any dtype, but integers have no gradient. Error for an index outside 0 … x.size(dim)-1. The last two
-/// rules also apply to gather, and the last one to scatter_add.
+/// dim. x may have any dtype, but integers have no gradient. Error for an index outside 0 … x.size(dim)-1.
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices);
-/// Selects elements of x. The result has the shape of index. Along dim, the elements of index are the positions in x.
-/// Along the other axes, each position in x is the same as in the result. For a matrix and dim 1:
-/// y_ij = x_(i, index_ij). index has dtype i64 and x's rank, and only its axis dim may be longer than x's.
+/// Selects elements of x, which may have any dtype. The result has the shape of index. Along dim, the elements of index
+/// are the positions in x. Along the other axes, each position in x is the same as in the result. For a matrix and dim
+/// 1:
+/// y_ij = x_(i, index_ij). index has dtype i64 and x's rank, and only its axis dim may be longer than that of x. Error
+/// for an index outside 0 … x.size(dim)-1.
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 /// A copy of a real x to which the elements of source are added, at the positions that gather would read with the same
 /// index. For a matrix and dim 1, source_ij is added to the element at (i, index_ij). index and source have the same
