@@ -109,13 +109,13 @@ class TemporaryFile {
 void append(const std::string& path, const std::string& text);
 
 /// Removes the temporary files that AtomicFiles of killed processes left in the folder. These are the temporary files
-/// that no process has locked. A lock also counts if its process runs in another container, which this process can't
-/// see.
+/// that no process has locked. This check also recognizes the files of processes in other containers, although this
+/// process can't see those processes.
 void remove_abandoned_files(const std::string& folder);
 
 /// An exclusive lock on a folder. Only one process can hold the lock at a time. When that process ends, even if it is
 /// killed, the system releases the lock. The lock is an flock on the file ".lock" in the folder. This file names the
-/// process that holds the lock. On a file system without locks, a FolderLock has no effect.
+/// process that holds the lock. On a file system without locks, it does not exclude other processes.
 class FolderLock {
  public:
   /// Error if another process holds the lock. The message names that process. Error if the file ".lock" can't be opened

@@ -35,8 +35,8 @@ class Random {
   /// The k-th child of this stream: an independent generator.
   Random split(std::uint64_t k) const noexcept;
 
-  /// Returns a tensor whose elements are the elements 0, 1, … of this stream in row-major order, uniform in [low,
-  /// high). Error unless dtype is f32 or f64, low and high are finite, and low <= high.
+  /// Returns a tensor whose elements are uniform in [low, high). In row-major order, they are the elements 0, 1, … of
+  /// this stream. Error unless dtype is f32 or f64, low and high are finite, and low <= high.
   Tensor uniform(const Shape& shape, double low, double high, DType dtype = DType::f32) const;
   /// Like uniform(), but with normally distributed elements of the given mean and standard deviation, which must be
   /// finite.

@@ -111,13 +111,17 @@ struct Conv1dOptions {
   /// must then be 0.
   bool causal = false;
 };
-/// A one-dimensional convolution like PyTorch's conv1d:
-/// y[b, o, i] = bias[o] + Σ_c Σ_t weight[o, c, t] x[b, first channel of o's group + c, i stride + t dilation -
-/// padding]. x (b, channels, n), weight (out, channels/groups, k), bias (out) or undefined; y (b, out, m) with m = (n +
-/// 2 padding - dilation (k - 1) - 1) / stride + 1, rounded down; if `causal`, m = (n - 1) / stride + 1. If groups =
-/// channels = out (a depth-wise convolution), conv1d computes a sum of k elementwise products. Otherwise it computes
-/// one matrix product for each group. This needs a copy of all windows, which has b · channels · k · m elements. For
-/// bf16, conv1d computes in f32 and rounds once. Error for incompatible shapes and for options out of range.
+/// A one-dimensional convolution like PyTorch's conv1d. x (b, channels, n), weight (out, channels/groups, k), bias (out)
+/// or undefined; y (b, out, m):
+/// y[b, o, i] = bias[o] + Σ_c Σ_t weight[o, c, t] · x[b, g + c, i · stride + t · dilation - padding].
+/// Here g is the first channel of o's group. Elements of x outside the sequence count as 0. The length m is
+/// (n + 2 padding - dilation (k - 1) - 1) / stride + 1, rounded down. If `causal` is true, dilation (k - 1) takes the
+/// place of the padding in the formula for y, and m is (n - 1) / stride + 1, rounded down.
+///
+/// If groups = channels = out (a depth-wise convolution), conv1d computes a sum of k elementwise products. Otherwise it
+/// computes one matrix product for each group of each sample. These products need a copy of all windows, which has
+/// b · channels · k · m elements. For bf16, conv1d computes in f32 and rounds once. Error for incompatible shapes and
+/// for options out of range.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 /// \file
 /// All differentiable operations, and the rules that they share. Each operation returns a new tensor and leaves its
-/// inputs unchanged. If the arguments are invalid or memory runs out, the operation throws a weft::Error. Its message
-/// begins with the name of the operation. For invalid shapes, it also states these shapes. In the descriptions of
+/// inputs unchanged. If the arguments are invalid or memory runs out, the operation throws a weft::Error. The message
+/// begins with the name of the operation and, if shapes are invalid, states these shapes. In the descriptions of
 /// shapes, "…" stands for any number of axes. Negative dims count from the last axis. An undefined Tensor() stands for
 /// an omitted argument. Any thread may call operations. An operation runs on the threads of the calling thread's
 /// current Context.

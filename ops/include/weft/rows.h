@@ -29,7 +29,7 @@ Tensor argmin(const Tensor& x, std::int64_t dim, bool keepdim = false);
 /// Elements and their indices along an axis: the result of topk.
 struct TopK {
   Tensor values;   ///< the elements; differentiable
-  Tensor indices;  ///< their indices along the axis, i64, in the shape of values
+  Tensor indices;  ///< their indices along the axis, with dtype i64 and the shape of values
 };
 /// The k largest elements of a real x along dim, in descending order. If `largest` is false, topk returns the k
 /// smallest elements in ascending order. Equal elements keep their order. NaN counts as larger than all numbers, as in

@@ -16,7 +16,7 @@ enum class FftNorm {
   forward,   ///< the transform is divided by n
 };
 /// The discrete Fourier transform y_k = Σ_j x_j exp(-2πi jk/n) along one axis, of any length n >= 1. x is real or
-/// complex. y is complex: c64 for an x of dtype f32, c128 for f64.
+/// complex. y is complex: c64 for an x of dtype f32 or c64, and c128 for f64 or c128.
 Tensor fft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
 /// The inverse of fft.
 Tensor ifft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
