@@ -68,7 +68,7 @@ class Context {
   /// The cache from which tensors and scratch memory are allocated. A host program can lend its own memory through
   /// MemoryCache::set_source.
   MemoryCache& memory() noexcept { return *memory_; }
-  /// The same cache, for objects that may outlive the context and must keep the cache alive.
+  /// An owning pointer to the cache, for objects that may outlive the context and must keep the cache alive.
   const std::shared_ptr<MemoryCache>& memory_handle() const noexcept { return memory_; }
 
   /// A function that receives lines of text.

@@ -128,8 +128,8 @@ class Tensor {
 
   /// False only for a default-constructed Tensor().
   bool defined() const noexcept { return storage_ != nullptr; }
-  /// The sizes of the axes. The references that shape() and strides() return are valid as long as this handle or a copy
-  /// of it exists and is not assigned to.
+  /// The sizes of the axes. The references that shape() and strides() return stay valid until this handle and all its
+  /// copies are destroyed or assigned to.
   const Shape& shape() const noexcept { return layout_ ? layout_->shape : no_axes(); }
   /// The strides of the axes, in elements.
   const Strides& strides() const noexcept { return layout_ ? layout_->strides : no_axes(); }

@@ -111,8 +111,8 @@ struct Conv1dOptions {
   /// must then be 0.
   bool causal = false;
 };
-/// A one-dimensional convolution like PyTorch's conv1d. x (b, channels, n), weight (out, channels/groups, k), bias (out)
-/// or undefined; y (b, out, m):
+/// A one-dimensional convolution like PyTorch's conv1d. x (b, channels, n), weight (out, channels/groups, k),
+/// bias (out) or undefined; y (b, out, m):
 /// y[b, o, i] = bias[o] + Σ_c Σ_t weight[o, c, t] · x[b, g + c, i · stride + t · dilation - padding].
 /// Here g is the first channel of o's group. Elements of x outside the sequence count as 0. The length m is
 /// (n + 2 padding - dilation (k - 1) - 1) / stride + 1, rounded down. If `causal` is true, dilation (k - 1) takes the
