@@ -1,5 +1,5 @@
-// The OpenMP backend. A region is one `parallel` construct, so the barrier costs time once per region, not once per
-// loop.
+// The OpenMP backend. A region is one `parallel` construct, so its barrier costs time once per region instead of once
+// per loop.
 #include <omp.h>
 
 #include <atomic>

@@ -8,8 +8,9 @@
 #include "weft/detail/isas.h"
 #include "weft/error.h"
 
-// The macro HAS is used by weft/isas.def. It returns the first missing feature. Compilers reject tests of features of
-// other processor families, so the macros ON_processor remove these tests.
+// weft/isas.def uses the macro HAS. If the CPU lacks the feature, HAS returns the feature's name from the enclosing
+// function. Compilers reject tests for features of other processor families, so the macros ON_x86_64 and ON_aarch64
+// replace these tests.
 #if defined(__x86_64__)
 // This test also checks, with XGETBV, that the operating system saves the wide registers.
 #define HAS(feature) \

@@ -13,10 +13,10 @@
 namespace weft {
 namespace {
 
-// Maps large blocks to huge pages, except for the remainder at their end. The rows of a tensor may be pages apart, and
-// the processor's TLB holds few pages. Large blocks do not come from the heap, because a heap cannot return freed
-// memory that lies below memory in use. When tensor sizes varied, for example with rows of different lengths, this
-// unused memory exceeded the size of all tensors.
+// Allocates large blocks in huge pages, except for the remainder at the end of a block. The rows of a tensor may be
+// pages apart, and the processor's TLB has entries for only a few pages. Large blocks do not come from the heap,
+// because a heap cannot return freed memory that lies below memory in use. When tensor sizes varied, for example with
+// rows of different lengths, this unused memory exceeded the size of all tensors.
 void* system_block(std::size_t size) noexcept {
   return size < os::huge_page ? std::aligned_alloc(64, size) : os::map_pages(size);
 }
@@ -45,7 +45,7 @@ namespace {
 std::mutex caches_mutex;
 MemoryCache* first_cache = nullptr;
 std::atomic<std::size_t> cached_by_all{0};
-std::atomic<std::uint64_t> uses{0};  // a counter that orders the uses of blocks in time
+std::atomic<std::uint64_t> uses{0};  // a counter that orders the uses of blocks by time
 
 std::atomic<std::size_t>& budget_of_all() noexcept {
   static std::atomic<std::size_t> bytes{std::min<std::size_t>(std::size_t{2} << 30, os::physical_memory() / 4)};

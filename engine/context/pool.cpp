@@ -25,8 +25,9 @@ class Crew {
 
   Team& team() noexcept { return team_; }
 
-  // Starts the missing threads. This is called each time the crew is lent. If the system refuses threads or there is no
-  // memory for them, the existing threads do the work of the missing ones, and the log receives one line.
+  // Starts the missing threads. with_pooled_team calls this before each use of the crew. If the system refuses threads
+  // or there is no memory for them, the existing threads do the work of the missing ones, and the log receives one
+  // line.
   void fill() {
     try {
       for (int thread = static_cast<int>(threads_.size()) + 1; thread < team_.threads(); ++thread)
@@ -46,7 +47,7 @@ class Crew {
   bool told_ = false;
 };
 
-// The idle crews. The pool never holds more crews than were led at the same time.
+// The idle crews. The pool never holds more crews than the maximum number that were in use at the same time.
 class Pool {
  public:
   // Returns a crew. If it is too small, a larger one replaces it.
@@ -103,7 +104,7 @@ void with_pooled_team(int threads, FunctionRef<void(Team&)> lead) {
     std::unique_ptr<Crew> crew;
     ~Lease() {
       if (&from == current_pool.load()) from.give_back(std::move(crew));
-      else (void)crew.release();  // after a fork the threads belong to the parent
+      else (void)crew.release();  // in a forked child, the threads belong to the parent
     }
   };
   const Lease lease{pool(), pool().take(threads)};

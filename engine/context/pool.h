@@ -1,4 +1,4 @@
-// Teams of standard library threads, kept for reuse.
+// Teams of standard library threads, which are kept for reuse.
 #pragma once
 #include "context/team.h"
 

@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The time that a thread spins before it sleeps. Larger: other programs lose CPU time, and the scheduler then gives
-// weft a smaller share. Smaller: more wake-ups, each of 5 to 50 µs. On an idle machine, values from 20 to 200 µs
+// weft a smaller share of it. Smaller: more wake-ups, each of 5 to 50 µs. On an idle machine, values from 20 to 200 µs
 // change the speed by less than 3 %. bench: bench/steps/busy
 constexpr std::chrono::microseconds patience{30};
 
@@ -77,8 +77,8 @@ void Team::post(Context& context, std::int64_t tasks, int threads, const TaskBod
   loop_.store(loop);
 }
 
-// Returns the number of claims that the caller takes, starting at `first`: one, none, or, if the loop has failed, all
-// remaining ones.
+// Returns the number of claims that the caller takes, starting at `first`. This is one or none, or all remaining claims
+// if the loop has failed.
 std::uint32_t Team::claim(Share& share, std::uint32_t loop, std::uint32_t& first) {
   std::uint64_t next = share.next.load(std::memory_order_acquire);
   for (;;) {
@@ -144,7 +144,7 @@ std::uint32_t Team::wait_for_loop_after(std::uint32_t loop) {
 }
 
 void Team::serve(int thread) {
-  // The member also takes part in a loop that was posted before it arrived.
+  // The member also takes part in a loop that was posted before this call.
   for (std::uint32_t loop = 0; !dismissed_.load(std::memory_order_acquire); loop = wait_for_loop_after(loop))
     take_part(thread);
 }

@@ -27,7 +27,8 @@ class Team {
   int threads() const noexcept { return static_cast<int>(shares_.size()); }
 
   // Only the leader calls this. Runs body(task, thread) for each task = 0 … tasks-1, with thread < threads and
-  // `context` as the current context. Rethrows the first exception. Tasks that had not started by then are skipped.
+  // `context` as the current context. If a task throws, skips the tasks that have not started yet, and rethrows the
+  // first exception.
   void run(Context& context, std::int64_t tasks, int threads, const TaskBody& body);
 
   // Every other member calls this, with 0 < thread < threads(). It takes part in loops until dismiss() is called.
@@ -41,10 +42,10 @@ class Team {
   void finish();
 
  private:
-  // The claims that a member takes first. The split is the same in each loop, so the member's caches still hold the
-  // data of the previous loop. After its own claims, the member helps the others. A claim is a compare-and-exchange of
-  // `next`, whose upper half is the loop's number. A late member that still has the number of a completed loop
-  // therefore gets no claim of the next loop.
+  // The claims that a member takes first. Loops of the same size are split in the same way, so the member's caches
+  // often hold the data from the previous loop. After its own claims, the member helps the others. A claim is a
+  // compare-and-exchange of `next`, whose upper half is the loop's number. A late member that still has the number of a
+  // completed loop therefore gets no claim of the next loop.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> next{0};
     std::atomic<std::uint32_t> end{0};
@@ -62,7 +63,7 @@ class Team {
   alignas(64) std::atomic<std::uint32_t> unfinished_{0};  // unfinished claims of the loop
   std::atomic<bool> leader_sleeps_{false};
 
-  // State of the current loop. It is written only while no claim is unfinished.
+  // State of the current loop. It is written only while there is no unfinished claim.
   std::atomic<int> working_{0};  // members that may take part
   Context* context_ = nullptr;
   const TaskBody* body_ = nullptr;

@@ -39,9 +39,10 @@ std::uint64_t stored_size(const std::string& dtype) {
   return found == sizes.end() ? 0 : found->second;
 }
 
-// Reads the header while the parser runs and builds no tree of JSON values, because a forged header could produce a
-// deep or large tree. The header is {NAME: {"dtype": TEXT, "shape": [N, …], "data_offsets": [BEGIN, END]}, …,
-// "__metadata__": {TEXT: TEXT, …}}. To stop the parser, a handler returns false and stores the reason in `error`.
+// Handles the parser's events while it reads the header. Does not build a tree of JSON values, because a malicious
+// header could produce a deep or large tree. The header is {NAME: {"dtype": TEXT, "shape": [N, …], "data_offsets":
+// [BEGIN, END]}, …, "__metadata__": {TEXT: TEXT, …}}. To stop the parser, a handler returns false and stores the reason
+// in `error`.
 class HeaderReader {
  public:
   std::vector<Entry> entries;

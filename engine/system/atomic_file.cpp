@@ -87,8 +87,8 @@ std::string this_process() {
   return holder_prefix + std::to_string(::getpid()) + " on " + host;
 }
 
-// Returns the contents of a lock file: the name of a process, or "". Returns nothing if the file can't be read or does
-// not belong to weft, because it has a second name or other contents.
+// Returns the contents of a lock file: the name of a process, or "". Returns nothing if the file can't be read, has a
+// second name or has other contents. A file with a second name or other contents does not belong to weft.
 std::optional<std::string> holder_in(int descriptor) noexcept {
   struct stat s;
   if (::fstat(descriptor, &s) != 0 || s.st_nlink > 1) return std::nullopt;

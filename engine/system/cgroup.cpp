@@ -36,8 +36,8 @@ void read_version1(CgroupLimits& limits, const std::string& folder) {
   if (read_numbers(folder + "/memory.limit_in_bytes", memory)) limits.memory = std::min(limits.memory, memory);
 }
 
-// Calls read(folder) for the group and every group above it. In a container, the path may be the one on the host,
-// although only the root group is mounted.
+// Calls read(folder) for the group and every group above it, including the mount point. In a container, `path` may be
+// the path on the host, although only the container's own group is mounted, as the root.
 template <class Read>
 void for_each_level(const std::string& mount, std::string path, Read read) {
   while (!path.empty()) {

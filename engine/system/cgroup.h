@@ -1,4 +1,4 @@
-// The limits that Linux control groups (version 1 and 2) set for a process.
+// The limits that Linux control groups (versions 1 and 2) set for a process.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -12,7 +12,7 @@ struct CgroupLimits {
 };
 
 // `membership` is the text of /proc/self/cgroup. `root` is the mount point of the groups, /sys/fs/cgroup. The limits of
-// all groups above a group also apply. Missing and unreadable files set no limit.
+// the process's groups and of all groups above them apply. Missing and unreadable files set no limit.
 CgroupLimits cgroup_limits(const std::string& membership, const std::string& root);
 
 }  // namespace weft::detail

@@ -17,7 +17,7 @@ namespace weft::os {
   throw Error(std::string("[file] can't ") + what + " \"" + path + "\": " + std::generic_category().message(error));
 }
 
-// Repeats a call that a signal interrupted.
+// Makes a system call and repeats it while signals interrupt it.
 template <class Call>
 auto uninterrupted(Call call) {
   auto result = call();

@@ -4,7 +4,8 @@
 
 namespace weft::os {
 
-// A killed process leaves the file behind. The next process locks this file, or remove_abandoned_files() removes it.
+// A killed process leaves its file behind. The next process locks the same file, or remove_abandoned_files() removes
+// it.
 FolderTurn::FolderTurn(const std::string& folder) : path_(folder + "/.weft-turn.tmp") {
   while (descriptor_ < 0) {
     Descriptor file(uninterrupted(

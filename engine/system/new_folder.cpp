@@ -27,7 +27,7 @@ bool is_mount([[maybe_unused]] const std::string& folder) noexcept {
 #endif
 }
 
-// Whether the folder contains at least one file and nothing but files.
+// Whether the folder contains nothing but regular files, and at least one that is not temporary.
 bool is_plain(const std::string& folder) {
   bool any = false;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -37,7 +37,7 @@ bool is_plain(const std::string& folder) {
   return any;
 }
 
-// Removes folders that killed processes left behind in `folder`.
+// Removes the temporary folders that killed processes left behind in `folder`.
 void remove_abandoned_folders(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (!is_temporary(entry.path().filename().string())) continue;

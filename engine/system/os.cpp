@@ -31,8 +31,8 @@ detail::CgroupLimits limits_of_this_process() noexcept {
   }
 }
 
-// Returns the number of CPUs that the calling thread may run on, or 0 if it is unknown. cpu_set_t holds 1024 CPUs, but
-// machines may have more.
+// Returns the number of CPUs that the calling thread may run on, or 0 if the number is unknown. The type cpu_set_t has
+// space for 1024 CPUs, but machines may have more.
 int affinity() noexcept {
   for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
     cpu_set_t* set = CPU_ALLOC(capacity);

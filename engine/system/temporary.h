@@ -1,6 +1,6 @@
-// Temporary files and folders are named .weft-PROCESS-….tmp. Their writer keeps them locked, so other processes know
-// that they are in use. The system releases the lock when the process ends. Unlike process numbers, the lock also works
-// between containers, where two processes may have the same number.
+// The names of temporary files and folders begin with ".weft-" and end with ".tmp". The process that writes them keeps
+// them locked, so other processes know that they are in use. The system releases the lock when the process ends. Unlike
+// process numbers, the lock also works between containers, where two processes may have the same number.
 #pragma once
 #include <sys/file.h>
 
@@ -14,7 +14,7 @@ inline bool is_temporary(const std::string& name) {
   return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
 }
 
-// Returns false if another process holds the lock, or if that is unknown.
+// Returns false if another process holds the lock or the file system has no locks.
 inline bool try_lock(int descriptor) noexcept {
   return uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
 }

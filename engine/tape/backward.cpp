@@ -7,7 +7,7 @@ using namespace detail;
 
 namespace {
 
-// Returns the record. Throws an Error if it has no input i.
+// Returns the record. Throws an Error if the record has no input i.
 const Record& with_input(const Record& record, std::size_t i) {
   if (i >= record.inputs.size()) throw Error("[tape] backward asks for an input that the operation doesn't have");
   return record;

@@ -1,4 +1,4 @@
-// Gradient: the sum of the contributions to one record's gradient, while backward runs.
+// Gradient: the gradient of one record while backward runs, as the sum of all contributions so far.
 #pragma once
 #include <vector>
 
@@ -6,16 +6,17 @@
 
 namespace weft::detail {
 
-// Returns x itself or a copy: a gradient that no other handle shares and that may be written in place.
+// Returns x itself if no other handle shares its elements and they may be written in place, otherwise a copy.
 Tensor owned(Tensor x);
 Tensor copy_of(const Tensor& x);
 
 // Invariant: the sum is undefined while there is no contribution. Afterwards it holds the sum of all contributions,
 // except in its blank parts, which no contribution has reached yet. The elements of blank parts are uninitialized and
-// stand for zeros. `uninitialized_parts_` contains disjoint views of the blank parts. Adding to a blank part writes it.
-// Before the whole sum is used, the remaining blank parts are filled with zeros. For example, the two halves of gMLP's
-// z are written once each, and no zeros are written first. A slice between two others may cover only a piece of a blank
-// part. In this case the blank parts are filled with zeros, and the slice is added.
+// stand for zeros. `uninitialized_parts_` contains disjoint views of the blank parts. A contribution to exactly one
+// blank part is written into it. Before the whole sum is used, the remaining blank parts are filled with zeros. For
+// example, the gradients of the two halves of gMLP's z are each written once, and no zeros are written first. A slice
+// may also cover only a piece of a blank part. In this case, all blank parts are filled with zeros, and the
+// contribution is added.
 class Gradient {
  public:
   bool defined() const noexcept { return sum_.defined(); }

@@ -13,10 +13,10 @@ using namespace detail;
 
 struct Parameter::Data {
   Tensor value;
-  Tensor scales;  // of an i8 value, else undefined
+  Tensor scales;  // the scales of an i8 value, otherwise undefined
   bool trainable = true;
-  const char* lent = nullptr;  // why it must not be written, or null
-  bool outline = false;        // without its own elements
+  const char* lent = nullptr;  // why the value must not be written, or null
+  bool outline = false;        // all elements refer to one constant 0
   bool quantizable = false;
   bool quantized = false;  // implies `lent`
 };
@@ -59,7 +59,7 @@ void detail::rebind(const Parameter& parameter, Tensor value) {
 }
 
 Parameter detail::outline(const Shape& shape, DType dtype) {
-  static constexpr double zero = 0;  // zero in any real dtype
+  static constexpr double zero = 0;  // its bits are 0 in any dtype
   const Tensor element = Tensor::borrow(nullptr, &zero, {}, dtype);
   Parameter made(element);
   made.data_->value = element.view(shape, Strides(shape.size(), 0), 0);

@@ -1,6 +1,7 @@
-// Activation recomputation. The tape keeps one record for the whole function. Backward replaces this record by the
-// records of a second run. The leaves of the second run start with the gradients that the tape has so far, and return
-// the sums. Contributions are therefore added in the same order as without recomputation.
+// Activation recomputation. The tape keeps one record for the whole function. Backward replaces this record with the
+// records of a second run. The leaves of the second run take over the gradients that the tape has so far. When they are
+// complete, the sums move back to the tape. Contributions are therefore added in the same order as without
+// recomputation.
 #include "weft/recompute.h"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 namespace weft::detail {
 namespace {
 
-// The maximum length of a chain of cheap records without a saved tensor in between. Larger: fewer tensors are saved,
+// The maximum length of a chain of cheap records without a saved tensor between them. Larger: fewer tensors are saved,
 // but more are computed twice. Smaller: more memory. bench: bench/steps/step_compare (time and memory of a step)
 constexpr int max_recomputed_depth = 4;
 
@@ -132,7 +132,7 @@ const Tensor& TapeRecords::recompute(std::int64_t index) {
   return record.recomputed;
 }
 
-// Releases the record's data, and the recomputed outputs that no other record needs.
+// Releases the record's data, and those recomputed outputs of other records that are no longer needed.
 void TapeRecords::release(Record& record) {
   for (const Kept& kept : record.kept) {
     if (kept.producer < 0) continue;

@@ -10,13 +10,13 @@
 
 namespace weft::detail {
 
-// A saved tensor for backward. It is the tensor itself, or only the tensor's layout if a cheap record recomputes its
-// elements.
+// A tensor that is saved for backward. The struct holds the tensor itself, or only its layout if a cheap record
+// recomputes its elements.
 struct Kept {
   Tensor tensor;
   std::uint64_t version = 0;
   bool absent = false;         // an omitted input
-  std::int64_t producer = -1;  // >= 0: `tensor` is undefined, and this record recomputes the output
+  std::int64_t producer = -1;  // >= 0: `tensor` is undefined, and the record `producer` recomputes it
   Shape shape;
   Strides strides;
   std::int64_t offset = 0;
@@ -33,8 +33,8 @@ struct Record {
   std::vector<Kept> kept;  // one for each input, then the output
   Shape shape;
   DType dtype = DType::f32;
-  int recomputed_depth = 0;  // length of the chain of cheap records that must run again for its output
-  int uses = 0;              // number of records that keep this one instead of its output
+  int recomputed_depth = 0;  // length of the chain of cheap records that must run again for the output
+  int uses = 0;              // number of saved tensors that this record recomputes
   Tensor recomputed;
   Gradient gradient;
 };

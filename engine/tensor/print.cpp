@@ -56,7 +56,7 @@ class Printer {
       return;
     }
     const bool rows = axis + 1 < x_.shape().size();
-    // Like numpy, puts an empty line between matrices.
+    // Puts an empty line between matrices, like numpy.
     const std::string gap =
         rows ? "," + std::string(x_.shape().size() - 1 - axis, '\n') + std::string(axis + 1, ' ') : ", ";
     out << '[';
@@ -75,7 +75,7 @@ class Printer {
   }
 
  private:
-  // Calls f(i) for the indices along an axis that are printed, and f(-1) for those that are left out.
+  // Calls f(i) for each index along an axis that is printed, and f(-1) once for the indices that are left out.
   template <class F>
   void for_shown(std::size_t axis, F f) const {
     const std::int64_t n = x_.shape()[axis];

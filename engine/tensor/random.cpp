@@ -19,7 +19,7 @@ __extension__ typedef unsigned __int128 uint128;  // ISO C++ has no 128-bit inte
 constexpr std::int64_t grain = 1 << 14;
 constexpr double pi = 3.14159265358979323846;
 
-// The block of four words that elements 2·j and 2·j + 1 share, as two 64-bit numbers.
+// The four random words that elements 2·j and 2·j + 1 share, as two 64-bit numbers.
 struct Block {
   std::uint64_t first, second;
 };
@@ -31,9 +31,9 @@ Block block(std::uint64_t j, std::uint64_t stream, std::uint64_t seed) noexcept 
 
 double to_unit(std::uint64_t bits) noexcept { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-// The logarithm, sine and cosine are plain sums of products in a fixed order. This file is compiled without contraction
-// to fused multiply-adds, so every machine computes the same bits. The functions of C libraries may differ in the last
-// bit.
+// The logarithm, sine and cosine consist of basic arithmetic operations in a fixed order. This file is compiled without
+// contraction to fused multiply-adds, so every machine computes the same bits. The functions of different C libraries
+// may differ in the last bit.
 
 // log x for normal x > 0, relative error below 4e-16: x = 2^e m, sqrt(1/2) <= m < sqrt(2), s = (m - 1) / (m + 1),
 // log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + …) with |s| < 0.1716.
@@ -55,8 +55,8 @@ struct Circle {
   double cosine, sine;
 };
 
-// cos and sin of 2 pi t for t in [0, 1), absolute error below 4e-16: t = k/4 + r exactly with |r| <= 1/8, followed by
-// Taylor series in r.
+// cos and sin of 2 pi t for t in [0, 1), absolute error below 4e-16: t is split exactly into k/4 + r with |r| <= 1/8,
+// and Taylor series give the cosine and sine of 2 pi r.
 Circle circle(double t) noexcept {
   const int k = static_cast<int>(4 * t + 0.5);
   const double x = (t - 0.25 * k) * (2 * pi), x2 = x * x;

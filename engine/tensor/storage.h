@@ -12,7 +12,7 @@ namespace weft::detail {
 
 class Storage {
  public:
-  // Allocates from the memory cache, which outlives the storage.
+  // Allocates from the memory cache, and keeps the cache alive.
   Storage(std::shared_ptr<MemoryCache> memory, std::size_t bytes)
       : data_(memory->allocate(bytes)), bytes_(bytes), memory_(std::move(memory)) {}
   // Wraps read-only memory that another owner provides.
@@ -34,12 +34,12 @@ class Storage {
   bool writable() const noexcept { return memory_ != nullptr; }
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
-  // The record that computed these elements, and the version at that time. With these, a tape can keep the record of a
-  // cheap op instead of the op's output.
+  // The record of a cheap op that computed these elements, and the version at that time. A tape uses them to recompute
+  // the elements instead of saving them.
   Node producer;
   std::uint64_t produced_version = 0;
 
-  // Whether the elements lie in a read-only mapped file. Their pages may be given back at any time.
+  // Whether the elements lie in a read-only mapped file. Their memory may be returned to the system at any time.
   bool in_mapped_file = false;
 
  private:

@@ -1,4 +1,4 @@
-// The four strided loops that every tensor needs: fill, copy, convert, add.
+// The basic loops over tensors with any strides: fill, copy, convert and accumulate.
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -33,7 +33,7 @@ void with_type(DType dtype, F f) {
   }
 }
 
-// Converts an element to the type in which it is computed: bfloat16 to float, others unchanged.
+// Converts an element to the type for computations: bfloat16 to float. Other types are unchanged.
 template <class T>
 T computed(const T& x) {
   return x;
@@ -81,8 +81,8 @@ std::optional<Transposed> transposed(const Nest<2>& nest) {
   return Transposed{*x_axis, *y_axis};
 }
 
-// Copies in square tiles that stay in cache. For a transposed read, a copy along rows would fetch a cache line for each
-// element.
+// Copies in square tiles that stay in cache. If x is transposed, a copy along rows of y would fetch a new cache line of
+// x for each element.
 template <class T>
 void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
   // Rows and columns of a tile. Larger: its rows no longer stay in L1. Smaller: a row of f32 fills less than a cache

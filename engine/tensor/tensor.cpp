@@ -54,7 +54,7 @@ std::string to_string(const Shape& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-// Sizes are limited to 2^58, so that byte counts can't overflow either.
+// The number of elements is limited to 2^58, so that the number of bytes can't overflow either.
 std::int64_t numel(const Shape& shape) {
   constexpr std::int64_t limit = std::int64_t{1} << 58;
   std::int64_t count = 1;

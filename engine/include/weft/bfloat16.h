@@ -10,10 +10,11 @@
 namespace weft {
 
 /// A number with float's range and 8 significant bits, the element type of DType::bf16 tensors. Its 16 bits are a
-/// float's sign, exponent and upper 7 fraction bits, so every bfloat16 is also a float. Compute in float.
-/// Conversions from other types round once, to nearest, ties to even. Values from 2^128 - 2^119 on become infinity;
-/// denormals are rounded like other numbers. A NaN stays a NaN: it becomes quiet and keeps the upper bits of its
-/// payload.
+/// float's sign, exponent and upper 7 fraction bits, so every bfloat16 is also a float. Convert it to float for
+/// computations.
+/// Conversions from other types round once, to nearest with ties to even. Values with a magnitude of at least 2^128 -
+/// 2^119 become infinite. Denormals are rounded like other numbers. A NaN becomes a quiet NaN with the upper bits of
+/// its payload.
 struct bfloat16 {
   std::uint16_t bits;  ///< the upper 16 bits of the float
 
@@ -32,7 +33,7 @@ struct bfloat16 {
   explicit bfloat16(Integer x) noexcept : bfloat16(to_odd(static_cast<std::int64_t>(x))) {
     static_assert(sizeof(Integer) < 8 || std::is_signed<Integer>::value, "a number of at most 64 bits with its sign");
   }
-  /// The same number.
+  /// Returns the float with the same value.
   explicit operator float() const noexcept {
     const std::uint32_t u = std::uint32_t{bits} << 16;
     float x;
@@ -41,8 +42,8 @@ struct bfloat16 {
   }
 
  private:
-  // Rounds x to 24 bits. Of the two neighbors of an inexact x it takes the odd one ("round to odd"). Rounding that to 8
-  // bits then gives the same result as rounding x once.
+  // Rounds x to 24 bits. If x lies between two floats, returns the one whose last bit is 1 ("round to odd"). Rounding
+  // this float to 8 bits then gives the same result as rounding x once.
   static float to_odd(double x) noexcept {
     const float f = static_cast<float>(x);
     const double nearest = static_cast<double>(f);
@@ -54,7 +55,7 @@ struct bfloat16 {
     std::memcpy(&odd, &u, sizeof odd);
     return odd;
   }
-  // The same, to 53 bits.
+  // Rounds x to 53 bits in the same way.
   static double to_odd(std::int64_t x) noexcept {
     constexpr std::int64_t exact = std::int64_t{1} << 53, low = 0x7ff;
     if (x >= -exact && x <= exact) return static_cast<double>(x);

@@ -6,8 +6,9 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// An instruction set: sse2, avx2, avx512, neon, …. There is one for each line of weft/isas.def, which states the CPU
-/// features that it needs. Those of one processor family are in ascending order: the best is last.
+/// An instruction set: sse2, avx2, avx512, neon, …. Each line of weft/isas.def defines one instruction set and states
+/// the CPU features that it needs. The instruction sets of a processor family are in ascending order, so the best one
+/// is last.
 enum class Isa {
 /// \cond
 #define WEFT_INSTRUCTION_SET(name, ...) name,
@@ -18,15 +19,15 @@ enum class Isa {
 /// The name, such as "sse2" or "avx2".
 const char* isa_name(Isa isa) noexcept;
 
-/// Whether this build has kernels for the instruction set, and the CPU and the operating system can run them.
+/// Whether this build has kernels for the instruction set and the CPU and the operating system can run them.
 bool cpu_has(Isa isa) noexcept;
 
-/// All instruction sets for which cpu_has is true, the best last.
+/// All instruction sets for which cpu_has is true, in ascending order.
 std::vector<Isa> available_isas();
 
-/// The best available instruction set. If the environment variable WEFT_ISA is set, it is the best one that is not
-/// better than WEFT_ISA, or the lowest available one if there is none. Error if WEFT_ISA doesn't name an instruction
-/// set of this processor family, or if none is available.
+/// The best available instruction set. If the environment variable WEFT_ISA names an instruction set, the result is the
+/// best available one that is not better than the named one. If only better ones are available, the result is the
+/// lowest of them. Error if WEFT_ISA doesn't name an instruction set of this processor family, or if none is available.
 Isa best_isa();
 
 }  // namespace weft

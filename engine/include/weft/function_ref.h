@@ -8,7 +8,7 @@ namespace weft {
 template <class Signature>
 class FunctionRef;
 
-/// A reference to a callable, valid for the duration of a call.
+/// A reference to a callable, for use as a function parameter. The callable must outlive the reference.
 template <class R, class... A>
 class FunctionRef<R(A...)> {
  public:
@@ -17,7 +17,7 @@ class FunctionRef<R(A...)> {
   FunctionRef(const F& f) noexcept  // NOLINT: implicit on purpose
       : object_(&f),
         call_([](const void* o, A... a) -> R { return (*static_cast<const F*>(o))(static_cast<A>(a)...); }) {}
-  /// Calls it.
+  /// Calls f.
   R operator()(A... a) const { return call_(object_, static_cast<A>(a)...); }
 
  private:

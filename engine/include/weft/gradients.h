@@ -1,5 +1,5 @@
 /// \file
-/// Gradient sinks: objects that receive the gradients that Tape::backward computes for the leaves of a tape.
+/// Gradient sinks, which receive the gradients that Tape::backward computes for the leaves of a tape.
 #pragma once
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace weft {
 
 /// A leaf of a tape: a trainable parameter or a watched tensor.
 struct Leaf {
-  Tensor value;                     ///< the value, with its node on the tape
+  Tensor value;                     ///< the value, whose node() is the leaf's record
   const void* parameter = nullptr;  ///< Parameter::id(), or null for a watched tensor
 };
 
@@ -29,7 +29,7 @@ class GradientSink {
   virtual void end() {}
 };
 
-/// A sink that keeps all gradients. It may receive those of several tapes.
+/// A sink that stores all gradients. Several tapes may use the same sink.
 class Gradients : public GradientSink {
  public:
   void begin(const std::vector<Leaf>& leaves) override;

@@ -15,7 +15,7 @@ namespace weft {
 struct MemoryUse {
   std::size_t current = 0;             ///< bytes in use by tensors and scratch memory
   std::size_t peak = 0;                ///< the maximum of `current` since the start or the last reset_peak()
-  std::size_t cached = 0;              ///< bytes of free blocks that are kept for reuse
+  std::size_t cached = 0;              ///< bytes in free blocks that are kept for reuse
   std::size_t system_allocations = 0;  ///< the number of blocks that were allocated from the system so far
 };
 
@@ -32,9 +32,9 @@ class MemorySource {
 };
 
 /// A memory allocator that keeps freed blocks for reuse. Blocks are aligned to 64 bytes. All caches of the process
-/// share a budget for the blocks that they keep. Initially it is 2 GiB or a quarter of the memory that the process may
-/// use, whichever is less. If the kept blocks exceed the budget, the least recently used ones of all caches are
-/// released. When memory runs out, all caches release all the blocks that they keep. Thread-safe.
+/// share a budget for the blocks that they keep. The initial budget is 2 GiB or a quarter of the memory that the
+/// process may use, whichever is less. If the kept blocks exceed the budget, the least recently used blocks of all
+/// caches are released. When memory runs out, all caches release all the blocks that they keep. Thread-safe.
 class MemoryCache {
  public:
   MemoryCache();
@@ -46,18 +46,18 @@ class MemoryCache {
   void* allocate(std::size_t bytes);
   /// Takes back a block that allocate(bytes) returned.
   void release(void* block, std::size_t bytes) noexcept;
-  /// Allocates blocks from the source instead of the system. Freed blocks are kept for reuse as usual. Null selects the
-  /// system again. The blocks that are cached now are released. Error if a block is in use. Call this before other
-  /// threads use the cache.
+  /// Allocates blocks from the source instead of the system. Freed blocks are kept for reuse as usual. A null pointer
+  /// selects the system again. The blocks that the cache has kept so far are released. Error if a block is in use. Call
+  /// this before other threads use the cache.
   void set_source(std::shared_ptr<MemorySource> source);
   void trim() noexcept;  ///< releases all cached blocks to the system or the source
-  /// Sets the maximum number of bytes that this cache keeps for reuse. Initially only the budget limits it.
+  /// Sets the maximum number of bytes that this cache keeps for reuse. By default, only the budget limits this number.
   void set_cap(std::size_t bytes) noexcept;
   /// Sets the maximum number of bytes that all caches of the process together keep for reuse.
   static void set_budget(std::size_t bytes) noexcept;
   static std::size_t budget() noexcept;  ///< the current budget, in bytes
   MemoryUse use() const noexcept;        ///< the current statistics
-  void reset_peak() noexcept;            ///< sets the peak to the bytes in use now
+  void reset_peak() noexcept;            ///< sets the peak to the number of bytes in use now
 
  private:
   struct FreeBlocks {

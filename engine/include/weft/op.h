@@ -22,11 +22,12 @@ namespace detail {
 class [[gnu::visibility("hidden")]] PartOp;
 class [[gnu::visibility("hidden")]] RecomputeOp;
 class [[gnu::visibility("hidden")]] TapeRecords;
-// Calls f, the forward pass of an operation. Measures its time, and turns running out of memory into an Error.
+// Calls f, the forward pass of an operation. Measures the time of f. Turns a std::bad_alloc that f throws into an
+// Error.
 Tensor run_op(const char* name, FunctionRef<Tensor()> f);
 // Checks the inputs and computes the output. Sets op.recording if the op is to be recorded.
 Tensor compute(Op& op, const Inputs& in);
-// Records the op on the current tape. Returns `out` with its node.
+// Records the op on the current tape. Returns `out` with the node of the new record.
 Tensor record(std::unique_ptr<Op> op, const Inputs& in, Tensor out);
 }  // namespace detail
 
@@ -49,16 +50,17 @@ class Backward {
 
   /// The gradient with respect to the output. It has the output's shape.
   const Tensor& gradient() const;
-  /// The same, moved out of the record. If the returned tensor is unique(), the op may overwrite it.
+  /// Moves the gradient with respect to the output out of the record. If the returned tensor is unique(), the op may
+  /// overwrite it.
   Tensor take_gradient();
 
   /// Adds a contribution to the gradient of input i, if that gradient is needed. The contribution has the shape and
   /// dtype of input i. The first contribution is moved, not copied.
   void add(std::size_t i, Tensor contribution);
   /// Adds a contribution that f computes. f itself must not call add() or write(). f usually receives an undefined
-  /// tensor and assigns the contribution to it. If input i is a slice of another tensor and that tensor has no gradient
-  /// yet, f instead receives the slice of that gradient. Writing the contribution there saves a copy, but f may also
-  /// assign another tensor.
+  /// tensor and assigns the contribution to it. If input i is a slice of another tensor, f may instead receive a view
+  /// of the corresponding slice of that tensor's gradient. If f writes the contribution into this view, no copy is
+  /// needed. f may also assign another tensor.
   void write(std::size_t i, FunctionRef<void(Tensor& contribution)> f);
 
  private:
@@ -79,14 +81,14 @@ class Op {
   virtual const char* name() const noexcept = 0;
 
   /// Checks the inputs and returns the output's shape, without other effects. It must also check the number of inputs,
-  /// because nothing else does. Inputs may have any strides. Error for invalid arguments.
+  /// because no other code does. Inputs may have any strides. Error for invalid arguments.
   virtual Shape shape(const Inputs& in) const = 0;
-  /// Returns the output, which has the given shape. Operations called inside are not recorded. If `recording` is true,
-  /// forward may keep additional data for backward in the op itself. A second run with the same inputs must give the
-  /// same bits.
+  /// Returns the output, which has the given shape. Operations that forward calls are not recorded. If `recording` is
+  /// true, forward may store additional data for backward in the op itself. A second run with the same inputs must give
+  /// the same bits.
   virtual Tensor forward(const Inputs& in, const Shape& shape) = 0;
-  /// Adds a contribution to the gradient of each input i for which b.needs(i) is true. Operations called inside are not
-  /// recorded.
+  /// Adds a contribution to the gradient of each input i for which b.needs(i) is true. Operations that backward calls
+  /// are not recorded.
   virtual void backward(Backward& b) const = 0;
 
   /// Whether backward reads input i. needs[j] tells whether input j needs a gradient. For example, a product of two
@@ -102,8 +104,8 @@ class Op {
   bool recording = false;
 };
 
-/// Whether the current tape would record an op with these inputs. Error if this is called inside recompute()
-/// (weft/recompute.h) and an input is on a tape outside of it.
+/// Whether the current tape would record an op with these inputs. Error if the call is inside a function that
+/// recompute() runs (weft/recompute.h) and an input is on the tape outside of that function.
 bool would_record(const Inputs& in);
 
 /// Runs the op and returns its output. Records the op if an input is on the current tape. Error if the op's shape()
@@ -116,7 +118,7 @@ Tensor apply_op(O op, const Inputs& in) {
   });
 }
 
-/// The same, with the operands as separate arguments: apply_op(AddOp(), a, b).
+/// Like the function above, with the operands as separate arguments: apply_op(AddOp(), a, b).
 template <class O, class... More>
 Tensor apply_op(O op, const Tensor& first, const More&... more) {
   return detail::run_op(op.name(), [&] {

@@ -21,7 +21,7 @@ namespace detail {
 [[gnu::visibility("hidden")]] std::string lent_message(const Parameter& parameter, const std::string& who);
 }  // namespace detail
 
-/// A handle to a trainable tensor. Copies of the handle share the value and the state.
+/// A handle to a trainable tensor. Copies of the handle share the value and all other properties.
 class Parameter {
  public:
   Parameter() = default;  ///< an undefined parameter
@@ -39,17 +39,18 @@ class Parameter {
   /// parameter is writable().
   void assign(const Tensor& value);
 
-  /// Whether tapes treat the parameter as a leaf, so that it receives gradients. Otherwise it is frozen.
+  /// Whether tapes treat the parameter as a leaf, so that it receives gradients. If this is false, the parameter is
+  /// frozen.
   bool trainable() const;
-  /// Whether the value may be written and trained. This is false for the parameters of a quantized model, and of a
-  /// model that was loaded for inference (weft/checkpoint.h), whose values may lie in a mapped file. Such parameters
-  /// are frozen.
+  /// Whether the value may be written and trained. This is false for the parameters of a quantized model. It is also
+  /// false for the parameters of a model that was loaded for inference (weft/checkpoint.h), because their values may
+  /// lie in a mapped file. Parameters that are not writable are frozen.
   bool writable() const;
-  /// Whether quantize() (weft/quantize.h) may round the value, a matrix (out, in). The layers Linear and Embedding mark
-  /// their weights as quantizable.
+  /// Whether quantize() (weft/quantize.h) may round the value, which must be a matrix (out, in). The layers Linear and
+  /// Embedding mark their weights as quantizable.
   bool quantizable() const;
-  /// Sets or removes this mark for all handles. Without the mark, quantize() leaves the value unchanged. Error if the
-  /// parameter is quantized().
+  /// Marks the parameter as quantizable or removes the mark, for all handles. Without the mark, quantize() leaves the
+  /// value unchanged. Error if the parameter is quantized().
   void set_quantizable(bool quantizable);
   /// Whether the parameter belongs to a quantized model, even if only other parameters of the model were rounded. A
   /// rounded parameter has either a bf16 value, or an i8 value with scales(). Code that reads it must handle both.

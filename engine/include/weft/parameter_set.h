@@ -1,5 +1,5 @@
 /// \file
-/// ParameterSet: the values, gradients and optimizer state of a model, each in one flat buffer.
+/// ParameterSet: the values, gradients and optimizer states of a model's trainable parameters, in flat buffers.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,13 +13,14 @@
 namespace weft {
 
 /// Moves the values of trainable parameters into one flat buffer. Each value becomes a view of this buffer that is
-/// aligned to 64 bytes. The set is also the sink that adds up the gradients of these parameters in a second flat
+/// aligned to 64 bytes. The set is also a gradient sink. It adds up the gradients of its parameters in a second flat
 /// buffer.
 class ParameterSet : public GradientSink {
  public:
-  /// Takes the trainable parameters and ignores frozen ones. A parameter that occurs twice counts once. The constructor
-  /// empties the current Context's memory cache, so that the memory of the previous values returns to the system. Error
-  /// if there is no trainable parameter, if the dtypes differ, or if a parameter isn't writable().
+  /// Takes the trainable parameters and ignores frozen ones. A parameter that occurs more than once in the list is
+  /// taken once. The constructor empties the current Context's memory cache, so that the memory of the previous values
+  /// returns to the system. Error if there is no trainable parameter, if the dtypes differ, or if a parameter isn't
+  /// writable().
   explicit ParameterSet(const NamedParameters& parameters);
 
   /// The position of a parameter in the flat buffers.
@@ -35,9 +36,9 @@ class ParameterSet : public GradientSink {
 
   Tensor& values() noexcept { return values_; }        ///< the flat buffer of values; padding is 0
   Tensor& gradients() noexcept { return gradients_; }  ///< the flat buffer of gradients; padding is 0
-  Tensor gradient(const Entry& entry) const;           ///< a view of its gradient, in the parameter's shape
-  /// The k-th state buffer of the optimizer, for example AdamW's m or v. It is created on first use and filled with
-  /// zeros.
+  Tensor gradient(const Entry& entry) const;           ///< a view of the entry's gradient, in the parameter's shape
+  /// The k-th state buffer of the optimizer, for example AdamW's m or v. The first use creates the buffer and fills it
+  /// with zeros.
   Tensor& state(std::size_t k);
   /// The number of state buffers.
   std::size_t states() const noexcept { return states_.size(); }

@@ -12,10 +12,11 @@ namespace detail {
 class [[gnu::visibility("hidden")]] OpTimer;
 }
 
-/// The time of all operations with the same name. No time is counted twice. If an operation calls another one, the time
-/// belongs to the caller. If backward runs an operation again, the time belongs to that operation, not to the one that
-/// needed its output. An operation that computes in one pass but is recorded as several operations appears under their
-/// names in backward: a linear's activation as "activation", a norm's sum as "add".
+/// The time of all operations with the same name. No time is counted twice. If an operation calls another operation,
+/// the time of both counts for the caller. If backward runs an operation again, the time counts for that operation, not
+/// for the one that needed its output. Some operations compute in one pass but are recorded as several operations. In
+/// backward, their times appear under the names of the recorded operations. For example, the activation of a linear
+/// layer appears as "activation", and the sum in a norm with a residual as "add".
 struct OpTime {
   std::int64_t calls = 0;  ///< the number of forward calls
   double forward = 0;      ///< seconds in forward
@@ -24,7 +25,8 @@ struct OpTime {
 };
 
 /// Measures the time of the operations on its thread while it is in scope. If profiles are nested, only the innermost
-/// one measures. Without a profile nothing is measured. The time of the sink during backward has the name "gradients".
+/// one measures. Without a profile, nothing is measured. The name "gradients" stands for the time that backward spends
+/// in the gradient sink and in filling parts of gradients with zeros.
 class Profile {
  public:
   Profile() noexcept;

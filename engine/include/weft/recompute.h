@@ -11,20 +11,22 @@ namespace weft {
 /// A part of a forward pass that maps its inputs to its result.
 using Recomputed = std::function<Tensor(const Inputs& in)>;
 
-/// Returns fn(in). The current tape keeps only the inputs: backward runs fn again and differentiates that run. If each
-/// of a model's L layers goes through this function, training needs the memory of L inputs and of one layer, and one
-/// more forward pass. Without a tape it is just fn(in).
+/// Returns fn(in). The current tape saves only the inputs, and backward runs fn again and differentiates this second
+/// run. If each of a model's L layers runs through recompute, a training step holds the inputs of all L layers but the
+/// saved tensors of only one layer at a time. It takes the time of one more forward pass. Without a tape, recompute
+/// only calls fn(in).
 ///
-/// fn must do the same on every run, up to the tape's backward. Everything that it refers to must live that long and
-/// stay unchanged, and its random numbers must be the same (weft/random.h). It may read any parameters; their gradients
-/// go to the same sink. It may call recompute itself.
+/// fn must compute the same result in every run. Until the tape's backward is done, everything that fn refers to must
+/// exist and stay unchanged. Random numbers must be the same in each run (weft/random.h). fn may read any parameters,
+/// whose gradients go to the same sink as all others. fn may call recompute itself.
 ///
-/// The gradients have the same bits as those of fn(in) without recomputation. This includes parameters and inputs that
-/// are used elsewhere, too. The gradients may differ by rounding in two cases: an input or the result is a slice of
-/// another tensor and is used at least three times; or fn returns one of its inputs and both are used further.
+/// The gradients have the same bits as those of fn(in) without recomputation, even for parameters and inputs that the
+/// program also uses elsewhere. They may differ by rounding in two cases. In the first case, an input or the result is
+/// a slice of another tensor and is used at least three times. In the second case, fn returns one of its inputs, and
+/// the program uses both this input and the result afterwards.
 ///
-/// Error if fn is empty, or if fn reads a tensor on the current tape that isn't in `in`. Error in backward if fn then
-/// reads other parameters or returns another shape.
+/// Error if fn is empty, or if fn reads a tensor on the current tape that isn't in `in`. Error in backward if the
+/// second run of fn reads other parameters, or returns a tensor of another shape or dtype.
 Tensor recompute(Recomputed fn, const Inputs& in);
 
 }  // namespace weft

@@ -12,9 +12,9 @@
 namespace weft {
 
 /// Records the operations that run on its thread and have an input on this tape: a watched tensor, a trainable
-/// parameter, or a result of a recorded operation. If tapes are nested, only the innermost one records. Without a tape
-/// nothing is recorded. Tensors of another tape count as constants, and so do tensors of a finished tape. Create, use
-/// and destroy a tape on one thread.
+/// parameter, or a result of a recorded operation. If tapes are nested, only the innermost one records. Without a tape,
+/// nothing is recorded. Tensors on any other tape count as constants, whether or not that tape still exists. Create,
+/// use and destroy a tape on one thread.
 class Tape {
  public:
   Tape();
@@ -22,7 +22,7 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// Returns x as a leaf of this tape: backward computes a gradient for it. Error for an undefined tensor and for
+  /// Returns x as a leaf of this tape, so that backward computes its gradient. Error for an undefined tensor and for
   /// integer tensors (i64, i8).
   Tensor watch(const Tensor& x);
 
@@ -31,8 +31,8 @@ class Tape {
   /// for a call from another thread, for a result that is not on this tape, and if a saved tensor was written to after
   /// the forward pass.
   void backward(const Tensor& result, GradientSink& sink);
-  /// The same for a result of any shape: computes the gradient of the sum of cotangent · result. `cotangent` is a
-  /// constant with the result's shape and dtype.
+  /// Like the function above, but for a result of any shape: computes the gradients of the sum of cotangent · result
+  /// over all elements. `cotangent` is a constant with the result's shape and dtype.
   void backward(const Tensor& result, const Tensor& cotangent, GradientSink& sink);
 
   /// The number of records so far, including leaves.

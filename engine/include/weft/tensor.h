@@ -22,7 +22,7 @@ enum class DType {
   c64,   ///< std::complex<float>
   c128,  ///< std::complex<double>
   i64,   ///< std::int64_t
-  /// bfloat16: a real dtype for storage. Operations that accept it read and write bf16, and compute in f32.
+  /// bfloat16: for storing real numbers. Operations that accept bf16 read and write it, and compute in f32.
   bf16,
   /// std::int8_t: for masks (weft/pointwise.h) and quantized weights (weft/quantized.h). No operation computes in i8.
   i8,
@@ -77,7 +77,7 @@ struct dtype_of<std::int8_t> {
 };
 /// \endcond
 
-using Shape = std::vector<std::int64_t>;    ///< the size of each axis; a shape without axes has one element
+using Shape = std::vector<std::int64_t>;    ///< the size of each axis; empty for a tensor of rank 0
 using Strides = std::vector<std::int64_t>;  ///< for each axis, the distance between neighboring elements, in elements
 
 std::string to_string(const Shape& shape);  ///< the shape as text, such as "(2, 3)"
@@ -85,10 +85,10 @@ std::string to_string(const Shape& shape);  ///< the shape as text, such as "(2,
 /// The number of elements. Error if a size is negative or the product overflows.
 std::int64_t numel(const Shape& shape);
 
-/// The strides of a row-major array of this shape without gaps.
+/// The strides of a contiguous row-major tensor of this shape, in elements.
 Strides contiguous_strides(const Shape& shape);
 
-/// Identifies a record of a tape (weft/tape.h): a leaf, or an operation that the tape recorded.
+/// Identifies a record on a tape (weft/tape.h). The record is a leaf or an operation.
 struct Node {
   std::uint64_t tape = 0;   ///< serial number of the tape; 0 means no tape
   std::int64_t index = -1;  ///< index of the record on that tape
@@ -122,23 +122,24 @@ class Tensor {
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i];
     return t;
   }
-  /// A read-only tensor over row-major elements that belong to `owner`. The tensor keeps the owner alive until the last
-  /// handle is destroyed.
+  /// A read-only tensor whose elements are at `data`, in row-major order, and belong to `owner`. The tensor keeps
+  /// `owner` alive until the last handle to the elements is destroyed.
   static Tensor borrow(std::shared_ptr<const void> owner, const void* data, const Shape& shape, DType dtype);
 
   /// False only for a default-constructed Tensor().
   bool defined() const noexcept { return storage_ != nullptr; }
-  /// The sizes of the axes. The references that shape() and strides() return are valid as long as this handle or a copy
-  /// of it exists and is not assigned to.
+  /// The sizes of the axes. The references that shape() and strides() return stay valid until this handle and all its
+  /// copies are destroyed or assigned to.
   const Shape& shape() const noexcept { return layout_ ? layout_->shape : no_axes(); }
   /// The strides of the axes, in elements.
   const Strides& strides() const noexcept { return layout_ ? layout_->strides : no_axes(); }
   /// The number of axes.
   std::int64_t rank() const noexcept { return static_cast<std::int64_t>(shape().size()); }
-  std::int64_t size(std::int64_t dim) const;                ///< size of an axis; negative dims count from the last axis
-  std::int64_t numel() const noexcept { return numel_; }    ///< the number of elements
-  DType dtype() const noexcept { return dtype_; }           ///< the type of the elements
-  std::int64_t offset() const noexcept { return offset_; }  ///< elements of the storage before the first element
+  std::int64_t size(std::int64_t dim) const;              ///< size of an axis; negative dims count from the last axis
+  std::int64_t numel() const noexcept { return numel_; }  ///< the number of elements
+  DType dtype() const noexcept { return dtype_; }         ///< the type of the elements
+  /// The position of the first element in the storage, in elements.
+  std::int64_t offset() const noexcept { return offset_; }
   /// Whether the elements are in row-major order without gaps.
   bool is_contiguous() const noexcept;
 
@@ -147,7 +148,7 @@ class Tensor {
   const T* data() const {
     return static_cast<const T*>(data_as(dtype_of<T>::value));
   }
-  /// The same, for writing. Increases the storage's version. Error for a borrowed tensor.
+  /// Like data(), but for writing. Increases the storage's version. Error for a borrowed tensor.
   template <class T>
   T* mutable_data() {
     return static_cast<T*>(mutable_data_as(dtype_of<T>::value));
@@ -155,7 +156,7 @@ class Tensor {
   const void* raw() const noexcept;  ///< like data(), for any dtype
   void* mutable_raw();               ///< like mutable_data(), for any dtype
 
-  /// The value of a tensor with one element. Error for a complex tensor, and for any other number of elements.
+  /// The value of a tensor with one element. Error if the tensor is complex or does not have exactly one element.
   double item() const;
   /// A copy of all elements in row-major order. Error if T is not the tensor's element type.
   template <class T>
@@ -167,11 +168,11 @@ class Tensor {
   /// outside the storage.
   Tensor view(const Shape& shape, const Strides& strides, std::int64_t offset) const;
 
-  /// Tells tapes which of their records produced this tensor.
+  /// The record that produced this tensor, for use by tapes.
   const Node& node() const noexcept { return node_; }
   /// Only tapes use this.
   void set_node(Node node) noexcept { node_ = node; }
-  /// The storage, which all views of the same elements share. Null if undefined.
+  /// The storage, which all views of the same elements share. Null if the tensor is undefined.
   const std::shared_ptr<detail::Storage>& storage() const noexcept { return storage_; }
   /// The version of the storage. It increases with every mutable access. Distinct storages never have the same version.
   std::uint64_t version() const noexcept;
@@ -196,17 +197,17 @@ class Tensor {
   Node node_;
 };
 
-/// The four strided loops that every tensor needs, for use inside operations. Tapes do not record them.
+/// Basic loops over tensors with any strides, for use inside operations. Tapes do not record them.
 namespace raw {
 
 /// Sets all elements of y to `value`. Error if y has an integer dtype that can't represent it.
 void fill(Tensor& y, double value);
 /// y = x. Error unless both have the same shape and dtype.
 void copy(const Tensor& x, Tensor& y);
-/// A copy of x in another dtype; each element is rounded once. Error if this would convert complex to real, floating
-/// point to integer, or i64 to i8.
+/// A copy of x in another dtype. Each element is rounded once. Error for a conversion from complex to real, from
+/// floating point to integer, or from i64 to i8.
 Tensor convert(const Tensor& x, DType dtype);
-/// y += x; each sum is rounded once. Error unless both have the same shape and dtype, which must not be i8.
+/// y += x. Each sum is rounded once. Error unless both have the same shape and dtype, which must not be i8.
 void accumulate(Tensor& y, const Tensor& x);
 
 /// Returns x itself if it is contiguous, otherwise a contiguous copy.

@@ -14,5 +14,5 @@
 #define WEFT_VERSION_OF_(a, b, c) WEFT_VERSION_JOIN_(a, b, c)
 /// \endcond
 
-/// As a string: "0.1.0"
+/// The version as a string, such as "0.1.0".
 #define WEFT_VERSION WEFT_VERSION_OF_(WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH)

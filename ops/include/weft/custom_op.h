@@ -29,13 +29,14 @@ auto with_real(const char* op, DType dtype, F f) {
   if (dtype != DType::f32) fail(op, std::string("expected dtype f32 or f64, got ") + dtype_name(dtype));
   return f(static_cast<float*>(nullptr));
 }
-/// The same, but also accepts bf16, for which f receives a bfloat16*.
+/// Like with_real, but also accepts bf16, for which f receives a bfloat16*.
 template <class F>
 auto with_floating(const char* op, DType dtype, F f) {
   if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));
   return with_real(op, dtype, f);
 }
-/// The element type (float, double or bfloat16) that belongs to the pointer that with_real and with_floating pass to f.
+/// The element type (float, double or bfloat16) for the type of the pointer that with_real or with_floating passes to
+/// f.
 template <class P>
 using element_of = std::remove_pointer_t<P>;
 
@@ -50,11 +51,12 @@ void check_same_dtype(const char* op, const Tensor& a, const Tensor& b);
 /// -rank … rank-1.
 std::size_t checked_dim(const char* op, std::int64_t dim, std::int64_t rank);
 
-/// The common shape of a and b by numpy's broadcasting rules. Error, which names both shapes, if they don't broadcast.
+/// The shape to which numpy's rules broadcast a and b. Error if a and b can't be broadcast together. The message names
+/// both shapes.
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
 
-/// The strides with which x is viewed as `shape`, to which it broadcasts. They are 0 along broadcast axes. The view
-/// itself is x.view(shape, broadcast_strides(x, shape), x.offset()).
+/// The strides of x after it is broadcast to `shape`. They are 0 along broadcast axes. The broadcast view is
+/// x.view(shape, broadcast_strides(x, shape), x.offset()).
 Strides broadcast_strides(const Tensor& x, const Shape& shape);
 
 /// Sums g over the axes along which `shape` was broadcast to g's shape, and returns a tensor of that `shape`. This is

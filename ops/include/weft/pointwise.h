@@ -65,10 +65,9 @@ Tensor rsqrt(const Tensor& x);
 Tensor reciprocal(const Tensor& x);
 /// |x|. Here x may also be complex; the result is then real. The gradient at 0 is 0.
 Tensor abs(const Tensor& x);
-/// The sign of x: -1, 0 or 1. It is 0 for NaN. The gradient is 0.
+/// The sign of x: -1, 0 or 1. The sign of NaN is 0. The gradient is 0.
 Tensor sign(const Tensor& x);
-/// The sine of an angle in radians. Any angle is reduced exactly; the error is at most 0.9 ULP
-/// (ops/simd/trigonometry.h).
+/// The sine of an angle in radians. The error is at most 0.9 ULP for any finite angle (ops/simd/trigonometry.h).
 Tensor sin(const Tensor& x);
 /// The cosine, with the rules of sin.
 Tensor cos(const Tensor& x);
@@ -89,26 +88,29 @@ Tensor sigmoid(const Tensor& x);
 /// The activation tanh: the hyperbolic tangent.
 Tensor tanh(const Tensor& x);
 
-/// x^exponent, with the special cases of C's pow. The error is at most 1.3 ULP (ops/simd/power.h). For the
-/// exponents -1, 0, 1, 2 and 3 it uses products and quotients. For the exponent 0 the gradient is 0.
+/// x^exponent, with the special cases of C's pow. The error is at most 1.3 ULP (ops/simd/power.h). For the exponents
+/// -1, 0, 1, 2 and 3, pow uses products and quotients. For the exponent 0, the gradient is 0.
 Tensor pow(const Tensor& x, double exponent);
-/// x^exponent of two real tensors, with numpy's broadcasting. The gradient of x is 0 where the exponent is 0. The
-/// gradient of the exponent is 0 where x = 0 and the exponent is not negative, and NaN where x < 0.
+/// x^exponent of two real tensors, with numpy's broadcasting. The gradient with respect to x is 0 where the exponent is
+/// 0. The gradient with respect to the exponent is 0 where x = 0 and the exponent is not negative. It is NaN where x <
+/// 0.
 Tensor pow(const Tensor& x, const Tensor& exponent);
 /// The larger element of two real tensors, with numpy's broadcasting. The result is NaN if either element is NaN. The
-/// gradient goes to the larger element. If both are equal, each gets half of it. If either is NaN, both get all of it.
+/// larger element receives the gradient. If both elements are equal, each receives half of the gradient. If either is
+/// NaN, both receive the full gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 /// The smaller element of two real tensors, with the rules of maximum.
 Tensor minimum(const Tensor& a, const Tensor& b);
 /// min(max(x, low), high). NaN stays NaN. An infinite bound has no effect. If low > high, all elements become high. The
-/// gradient passes unchanged where low <= x <= high, and is 0 elsewhere. Error if a bound is NaN.
+/// gradient with respect to x is that of the result where low <= x <= high, and 0 elsewhere. Error if a bound is NaN.
 Tensor clamp(const Tensor& x, double low, double high);
 
 /// A mask that is 1 where a < b and 0 elsewhere, with numpy's broadcasting. Masks have dtype i8, because there is no
-/// dtype for booleans. They have no gradient, and tapes do not record them. a and b have the same dtype, which is real,
-/// bf16 or i64. Comparisons with NaN are false, except for not_equal.
+/// dtype for booleans. They have no gradient, and tapes do not record comparisons. a and b have the same dtype, which
+/// is real, bf16 or i64. Comparisons with NaN are false, except for not_equal.
 Tensor less(const Tensor& a, const Tensor& b);
-/// The same for a number b, which is rounded to a's dtype. Error if a is i64 and b is not a whole number.
+/// Like the function above, but for a number b, which is rounded to a's dtype. Error if a is i64 and b is not a whole
+/// number.
 Tensor less(const Tensor& a, double b);
 /// a <= b, with the rules of less.
 Tensor less_equal(const Tensor& a, const Tensor& b);
@@ -126,8 +128,8 @@ Tensor equal(const Tensor& a, double b);  ///< the same for a number b
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, double b);  ///< the same for a number b
 /// The element of a where the mask is not 0, otherwise the element of b. The mask has dtype i8. a and b have the same
-/// dtype, which is real, bf16, complex or i64. numpy's broadcasting applies to all three. An element that is not chosen
-/// has no effect, even if it is NaN, and its gradient is 0.
+/// dtype, which is real, bf16, complex or i64. numpy's broadcasting applies to all three. An element that is not
+/// selected has no effect, even if it is NaN, and its gradient is 0.
 Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& mask, const Tensor& a,
              double b);  ///< the same for a number b, which is converted to a's dtype

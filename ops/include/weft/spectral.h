@@ -9,18 +9,19 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The normalization of a transform of length n and its inverse.
+/// The normalization of a transform of length n and of its inverse.
 enum class FftNorm {
   backward,  ///< the inverse is divided by n
-  ortho,     ///< both are divided by √n
+  ortho,     ///< the transform and its inverse are divided by √n
   forward,   ///< the transform is divided by n
 };
 /// The discrete Fourier transform y_k = Σ_j x_j exp(-2πi jk/n) along one axis, of any length n >= 1. x is real or
-/// complex. y is complex: c64 for an x of dtype f32, c128 for f64.
+/// complex. y is complex: c64 for an x of dtype f32 or c64, and c128 for f64 or c128.
 Tensor fft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
 /// The inverse of fft.
 Tensor ifft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
-/// The first n/2 + 1 elements (n/2 rounded down) of fft for a real x. The others are the complex conjugates of these.
+/// The first n/2 + 1 elements (n/2 rounded down) of fft for a real x. The other elements are the complex conjugates of
+/// these.
 Tensor rfft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
 /// The inverse of rfft: n/2 + 1 complex elements -> n real elements. The size of x does not tell whether n is even or
 /// odd, so n must be given. The imaginary parts of element 0 and, for even n, of element n/2 are ignored.
@@ -39,7 +40,7 @@ Tensor fourier_mix(const Tensor& x, std::int64_t sequence_dim, std::int64_t hidd
 
 /// How a Toeplitz product is computed.
 enum class ToeplitzForm {
-  automatic,  ///< naive or ring, selected by a cost model for the sizes
+  automatic,  ///< naive or ring, depending on the costs that a model predicts for the sizes
   naive,      ///< the sums of the definition
   matrix,     ///< a matrix product with the Toeplitz matrix T
   ring,       ///< transforms in a ring of polynomials
@@ -48,11 +49,12 @@ enum class ToeplitzForm {
 /// y_i = Σ_j t_(i-j) x_j along axis n. t has x's dtype, or f32 if x is bf16.
 /// If `causal` is false, t (h, 2n-1, d) contains t_-(n-1) … t_(n-1).
 /// If `causal` is true, t (h, n, d) contains t_0 … t_(n-1), and the sum covers only j <= i.
-/// The error of the ring form is below 8 u ‖t‖₂ ‖x‖₂, with the norms of the channel and u = 2^-24 in f32 or 2^-53 in
-/// f64. An error of this size may remain even where the exact sum is 0. The naive form is exactly causal. The matrix
-/// form is exactly causal for finite x.
+/// The error of the ring form is below 8 u ‖t‖₂ ‖x‖₂, where ‖t‖₂ and ‖x‖₂ are the norms of the channel, and u is 2^-24
+/// in f32 and 2^-53 in f64. An error of this size may remain even where the exact sum is 0. Therefore, with the ring
+/// form, later elements of x may change y_i by rounding errors even if `causal` is true. With the naive form they never
+/// change y_i, and with the matrix form they do not if x is finite.
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form = ToeplitzForm::automatic);
-/// The gradients of a toeplitz_product. A gradient that was not requested is undefined.
+/// The gradients of toeplitz_product. A gradient that was not requested is undefined.
 struct ToeplitzGradients {
   Tensor x;  ///< dx_j = Σ_i t_(i-j) dy_i, in x's dtype
   Tensor t;  ///< dt_l = Σ_b Σ_j dy_(j+l) x_j, in t's dtype
@@ -65,7 +67,7 @@ ToeplitzGradients toeplitz_gradients(const Tensor& x, const Tensor& t, const Ten
                                      ToeplitzForm form = ToeplitzForm::automatic);
 /// The form that ToeplitzForm::automatic selects for an x of shape (b, h, n, d).
 ToeplitzForm toeplitz_form(std::int64_t b, std::int64_t h, std::int64_t n, std::int64_t d, bool causal);
-/// The coefficients t, prepared for many products. If the ring form is selected, their spectra are computed in advance.
+/// The coefficients t, prepared for many products. If the ring form is used, the constructor computes their spectra.
 /// Thread-safe.
 class ToeplitzCoefficients {
  public:

@@ -1,7 +1,7 @@
 /// \file
 /// The update rules of optimizers: functions that update flat f32 or f64 tensors in place, in one pass. If they throw
-/// an Error, they have changed nothing. update() runs any rule by its name. The most common rules also have functions
-/// of their own.
+/// an Error, they have changed nothing. update() runs the rule with a given name. For adam, adamw and sgd there are
+/// also separate functions.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,13 +19,13 @@ struct RuleOption {
   double usual;         ///< the default value
   double lowest;        ///< the minimum value
   double end;           ///< the exclusive upper bound; if infinite, any finite value is allowed
-  const char* meaning;  ///< a description for users, one line of text
+  const char* meaning;  ///< a description for users, in one line
 };
 
 /// A description of an update rule, for programs that let their users choose a rule.
 struct UpdateRule {
   const char* name;                 ///< the name that update() takes
-  std::size_t states;               ///< the number of state tensors, each like p, and 0 before the first step
+  std::size_t states;               ///< number of state tensors; they have p's shape and dtype, and start as zeros
   std::vector<RuleOption> options;  ///< the rule's options, except weight decay
   double weight_decay;              ///< the default weight decay
   double rate;                      ///< the default learning rate, as a multiple of AdamW's default
@@ -40,7 +40,7 @@ struct UpdateStep {
   double lr = 0;                             ///< the learning rate
   std::vector<double> own = {};              ///< the values of the rule's options, in the order of UpdateRule::options
   double weight_decay = 0;                   ///< weight decay of p
-  std::optional<std::int64_t> decayed = {};  ///< only the first `decayed` elements of p are decayed; none: all
+  std::optional<std::int64_t> decayed = {};  ///< weight decay of only the first `decayed` elements; if not set, of all
   double grad_scale = 1;                     ///< a factor that grad is multiplied by, for gradient clipping
 };
 
@@ -57,17 +57,17 @@ struct AdamOptions {
   double beta2 = 0.999;                      ///< decay of the running mean of the squared gradient, 0 <= beta2 < 1
   double eps = 1e-8;                         ///< added to the denominator, >= 0
   double weight_decay = 0;                   ///< weight decay of p
-  std::optional<std::int64_t> decayed = {};  ///< only the first `decayed` elements of p are decayed; none: all
+  std::optional<std::int64_t> decayed = {};  ///< weight decay of only the first `decayed` elements; if not set, of all
 };
 
 /// One step of Adam (Kingma and Ba 2015, arXiv 1412.6980): p -= lr · m̂ / (√v̂ + eps). m and v are the running means of
 /// the gradient and of its square, initially 0; m̂ and v̂ are these means with bias correction. The gradient is
-/// grad_scale · grad + weight_decay · p, where grad_scale serves for gradient clipping. step is counted from 1. All
-/// tensors are contiguous and have the same shape and dtype.
+/// grad_scale · grad + weight_decay · p. Use grad_scale for gradient clipping. The first step has number 1. All tensors
+/// are contiguous and have the same shape and dtype.
 void adam(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step, const AdamOptions& options,
           double grad_scale = 1);
-/// One step of AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101). It is like adam, but weight decay does not change
-/// the gradient. Instead p is first multiplied by 1 - lr · weight_decay.
+/// One step of AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101). adamw is like adam, but weight decay does not
+/// change the gradient. Instead, p is first multiplied by 1 - lr · weight_decay.
 void adamw(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, std::int64_t step, const AdamOptions& options,
            double grad_scale = 1);
 
@@ -80,8 +80,8 @@ struct SgdOptions {
 };
 
 /// One step of stochastic gradient descent with momentum: g = grad_scale · grad + weight_decay · p;
-/// buf = momentum · buf + g, but buf = g at step 1; p -= lr · buf. buf is the state. The other arguments are those of
-/// adam.
+/// buf = momentum · buf + g, but buf = g at step 1; p -= lr · buf. buf is the state, initially 0. The other arguments
+/// have the same meaning as in adam.
 void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const SgdOptions& options,
          double grad_scale = 1);
 

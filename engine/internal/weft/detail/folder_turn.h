@@ -1,14 +1,14 @@
-// A lock for the writers of files that belong together in a folder. Only one writer has it at a time.
+// A lock for writers of files that belong together in a folder. Only one writer holds the lock at a time.
 #pragma once
 #include <string>
 
 namespace weft::os {
 
-// The constructor waits until no other thread or process has the folder's turn. The turn ends with the scope or with
-// the process. It is an flock of a temporary file in the folder, which is removed when the turn ends. The turn belongs
-// to the folder's name: if another folder takes this name during the wait (NewFolder), the wait starts again in the new
-// folder. If the file can't be created or locked, the constructor does not wait. The write that follows then reports
-// the reason.
+// The constructor waits until no other thread or process holds the folder's lock. The destructor releases the lock. If
+// the process ends first, the system releases it. The lock is an flock on a temporary file in the folder, which the
+// destructor removes. The lock applies to the folder's name: if another folder takes this name during the wait
+// (NewFolder), the constructor waits for the lock of the new folder. If the file can't be created or locked, the
+// constructor does not wait. The caller's next write then reports the reason.
 class FolderTurn {
  public:
   explicit FolderTurn(const std::string& folder);

@@ -1,4 +1,5 @@
-// Functions on the lines of weft/isas.def. They take any such list, so that tests can pass others.
+// Functions that evaluate the lines of weft/isas.def. They take the list as an argument, so that tests can pass other
+// lists.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -8,7 +9,7 @@
 namespace weft::detail {
 
 struct IsaLine {
-  std::string_view name, processor, extends, kernels;  // `kernels`: all, or names of units separated by spaces
+  std::string_view name, processor, extends, kernels;  // `kernels`: "all", or names of units separated by spaces
 };
 
 inline constexpr IsaLine isa_lines[] = {
@@ -35,7 +36,7 @@ constexpr bool has_word(std::string_view text, std::string_view word) {
   }
 }
 
-// The index of the instruction set that `isa` extends, or N if there is none.
+// Returns the index of the instruction set that `isa` extends, or N if it extends none.
 template <std::size_t N>
 constexpr std::size_t extended(const IsaLine (&lines)[N], std::size_t isa) {
   std::size_t at = 0;
@@ -43,8 +44,8 @@ constexpr std::size_t extended(const IsaLine (&lines)[N], std::size_t isa) {
   return at;
 }
 
-// Whether the first instruction set of each processor has all kernels and extends none, and each other one extends an
-// earlier one of the same processor.
+// Whether the first instruction set of each processor has all kernels and extends no other, and each later one extends
+// an earlier one of the same processor.
 template <std::size_t N>
 constexpr bool is_ordered(const IsaLine (&lines)[N]) {
   for (std::size_t isa = 0; isa < N; ++isa) {
@@ -57,16 +58,16 @@ constexpr bool is_ordered(const IsaLine (&lines)[N]) {
   return true;
 }
 
-// Returns the instruction set whose kernels of a unit `isa` uses: itself if it has its own, otherwise the nearest one
-// that it extends and that has its own.
+// Returns the instruction set whose kernels `isa` uses for a unit. This is `isa` itself if the unit is compiled for
+// `isa`. Otherwise it is the next instruction set in the chain of extended ones for which the unit is compiled.
 template <std::size_t N>
 constexpr std::size_t serving(const IsaLine (&lines)[N], std::size_t isa, std::string_view unit) {
   while (lines[isa].kernels != "all" && !has_word(lines[isa].kernels, unit)) isa = extended(lines, isa);
   return isa;
 }
 
-// Returns the first feature that `isa` needs and a CPU lacks, or null. lacks(i) checks the features on line i of the
-// list.
+// Returns the first feature that `isa` needs and a CPU lacks, or null. lacks(i) returns the first missing feature of
+// line i of the list, or null.
 template <std::size_t N, class Lacks>
 constexpr const char* lacking(const IsaLine (&lines)[N], std::size_t isa, Lacks lacks) {
   const char* what = nullptr;
@@ -80,7 +81,8 @@ constexpr bool is_built(Isa isa) { return has_word(WEFT_BUILT_ISAS, isa_lines[in
 // The instruction set of the current Context.
 Isa current_isa();
 
-// Throws an Error in the name of `who` if this CPU can't run the instruction set or this build has no kernels for it.
+// Throws an Error whose message begins with [who] if this CPU can't run the instruction set or this build has no
+// kernels for it.
 void require_isa(const char* who, Isa isa);
 
 }  // namespace weft::detail

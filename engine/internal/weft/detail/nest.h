@@ -1,4 +1,4 @@
-// Nest: the loops over strided operands of one shape.
+// Nest: nested loops over strided operands of the same shape.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,14 +11,14 @@
 #pragma GCC visibility push(default)
 namespace weft::detail {
 
-// The loop nest that N operands of one shape share. Axes of size 1 are dropped. Neighboring axes are merged if all
-// operands allow it. It has at least one axis.
+// The loop nest that N operands of the same shape share. Axes of size 1 are dropped. Neighboring axes are merged if the
+// strides of all operands allow it. The nest has at least one axis.
 template <std::size_t N>
 struct Nest {
   using Offsets = std::array<std::int64_t, N>;  // one for each operand, in elements
 
   Shape shape;
-  std::vector<Offsets> strides;  // of each axis
+  std::vector<Offsets> strides;  // for each axis, the strides of all operands
 
   Nest(const Shape& sizes, const std::array<const Strides*, N>& operands) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -39,7 +39,8 @@ struct Nest {
     strides.back().fill(1);
   }
 
-  // Calls row(offsets, n) for each innermost row, in pieces of at most `grain` elements. No size may be 0.
+  // Divides each innermost row into pieces of at most `grain` elements. Calls row(offsets, n) for each piece, where
+  // `offsets` are the positions of the piece in the operands and n is its length. No size may be 0.
   template <class Row>
   void for_rows(std::int64_t grain, Row row) const {
     const std::size_t last = shape.size() - 1;

@@ -19,7 +19,7 @@ class OpTimer {
   Profile* profile_;  // null: the time is not counted
   OpTimer* caller_ = nullptr;
   double* seconds_ = nullptr;
-  double inside_ = 0;  // seconds that belong to nested timers
+  double inside_ = 0;  // seconds that nested timers have counted
   Clock::time_point start_;
 };
 

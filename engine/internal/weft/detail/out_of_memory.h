@@ -1,14 +1,14 @@
-// Turns std::bad_alloc into an Error at the functions that a program calls. No other code does that.
+// Turns std::bad_alloc into an Error in the functions that programs call.
 #pragma once
 #include <new>
 
 namespace weft::detail {
 
-// Throws Error("[who] out of memory"). If there is no memory for that text, throws an Error that was created at program
-// start.
+// Throws Error("[who] out of memory"). If there is no memory for this message, throws an Error that was created at
+// program start.
 [[noreturn]] void fail_out_of_memory(const char* who);
 
-// Calls f. Turns a std::bad_alloc that f throws into that Error.
+// Calls f. If f throws std::bad_alloc, calls fail_out_of_memory.
 template <class F>
 decltype(auto) guard_memory(const char* who, F&& f) {
   try {

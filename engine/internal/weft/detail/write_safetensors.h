@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-// Does the same as save_safetensors, but does not commit the file. Error messages call the file `path`.
+// Does the same as save_safetensors, but writes to `file` and does not commit it. Error messages call the file `path`.
 void write_safetensors(os::AtomicFile& file, const std::string& path,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string>& metadata);
