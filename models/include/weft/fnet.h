@@ -35,7 +35,7 @@ class FnetLayer : public Layer<FnetLayer> {
             double dropout = 0, Activation activation = Activation::gelu_tanh, const PatchGrid& grid = {});
   /// x (b, n, d_model) -> the same shape. Dropout is active if `random` is given.
   Tensor operator()(const Tensor& x, const Random* random = nullptr) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("mixing_norm", mixing_norm);
@@ -79,7 +79,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
   Tensor words(const Tensor& tokens) const;
   /// The embedding with x (b, n, d_model) instead of words().
   Tensor around(const Tensor& x, const Tensor& types, Precision precision) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("word", word);
@@ -93,7 +93,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
     LayerNorm norm;      ///< normalizes the sum of the embeddings
     Linear projection;   ///< d_model -> d_model
 
-    /// For weft/layers.h.
+    /// Lists the parameters and parts, see weft/layers.h.
     template <class Visit>
     void fields(Visit visit) const {
       visit("position", position);
@@ -117,7 +117,7 @@ class FnetPooler : public Layer<FnetPooler> {
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
   /// x (b, n, d_model), n >= 1 -> (b, d_model).
   Tensor operator()(const Tensor& x) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("dense", dense);
@@ -162,7 +162,7 @@ struct FnetConfig {
   /// d_ffn, or 4 d_model if d_ffn is 0.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
 
-  /// For weft/config.h.
+  /// Lists the fields, see weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -217,7 +217,7 @@ class FnetEncoder : public Layer<FnetEncoder> {
                     Precision precision = Precision::f32, bool recompute = false) const;
   /// Returns the input of the first layer, without dropout: (b, n, d_model).
   Tensor embed(const ModelInput& input, const Tensor& types = {}, Precision precision = Precision::f32) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embeddings", embeddings);
@@ -268,7 +268,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("encoder", encoder_);

@@ -53,7 +53,7 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
   /// The same for z (n, b, d_z) -> (n, b, d_z/2), without transposing. If `mix` is given, it replaces weight, mask and
   /// bias. Throws an Error also if both a mask and `mix` are given.
   Tensor tokens_first(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("norm", norm);
@@ -79,7 +79,7 @@ class GmlpBlock : public Layer<GmlpBlock> {
   /// The same for x (n, b, d_model). `mix` is passed to the spatial gating unit.
   Tensor tokens_first(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
                       const SpatialMix& mix = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("norm", norm);
@@ -107,7 +107,7 @@ struct GmlpConfig {
   bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
   double dropout = 0;          ///< probability of dropout in each block
 
-  /// For weft/config.h.
+  /// Lists the fields, see weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -142,7 +142,7 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);

@@ -111,7 +111,7 @@ class FrameEmbedding : public Layer<FrameEmbedding> {
   FrameEmbedding(const InputSpec& spec, std::int64_t d_model, const Init& init);
   /// frames as in ModelInput -> (b, n, d_model). Throws an Error for other shapes.
   Tensor operator()(const Tensor& frames) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("projection", projection);

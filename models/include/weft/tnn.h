@@ -35,7 +35,7 @@ class Norm : public Layer<Norm> {
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
   /// An upper bound of ‖norm(x)‖₂ over the last axis (d), for any x.
   double bound(std::int64_t d) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("", layer_norm_);
@@ -77,7 +77,7 @@ struct TnnConfig {
   std::string mixing = "sequence";      ///< or "picture": along the rows and the columns of a picture's patches
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
 
-  /// For weft/config.h.
+  /// Lists the fields, see weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -133,7 +133,7 @@ class Rpe : public Layer<Rpe> {
   /// Returns an upper bound of |rpe(p)| in each channel (outdim), for any p. It is infinity if act grows faster than
   /// its argument.
   std::vector<double> bounds() const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("pos_proj", pos_proj_);
@@ -178,7 +178,7 @@ class Tno : public Layer<Tno> {
   Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
   /// x (b, h, n, dim) -> the same shape.
   Tensor operator()(const Tensor& x) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("gamma", gamma_);
@@ -237,7 +237,7 @@ class Gtu : public Layer<Gtu> {
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
   /// The same, but `mix` replaces merge(tno(split(v))).
   Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("v_proj", v_proj_);
@@ -275,7 +275,7 @@ class Glu : public Layer<Glu> {
       Activation fina_act = Activation::none);
   /// x (…, d1) -> y in the same shape, or y + residual if a residual is given.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("l1", l1_);
@@ -300,7 +300,7 @@ class TnnLayer : public Layer<TnnLayer> {
   /// x (b, n, dim) -> the same shape. Dropout is active if `random` is given. If `mix` is given, it replaces the Tno of
   /// the token mixer.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("token_mixer", token_mixer_);
@@ -344,7 +344,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);
