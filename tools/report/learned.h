@@ -10,7 +10,7 @@ namespace report {
 
 // For a gMLP, returns {"kind": "gating", "causal", "length", "layers": [{"matrix", "by_distance", "toeplitz_share"}],
 // "distances"}. "matrix" is W of a spatial gating unit, "by_distance" has the mean of |W| for each i - j, and
-// "toeplitz_share" is the part of W's variance that depends only on i - j.
+// "toeplitz_share" is the fraction of W's variance that depends only on i - j.
 // For a TNN, returns {"kind": "toeplitz", "causal", "length", "gamma", "channels", "lags", "layers": [{"rms", "gammas",
 // "matrix"}]}. "matrix" has the coefficients of a Toeplitz operator over lags, with channels sorted by their mean lag.
 // Returns null for other architectures. `length` is the length of the training sequences.

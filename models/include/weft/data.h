@@ -24,10 +24,9 @@ struct Batch {
   Tensor target;               ///< language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
   std::int64_t predicted = 0;  ///< the number of targets that the loss counts
   std::int64_t bytes = 0;      ///< the length of the text that these targets stand for; 0 if there is none
-  /// The lengths of the rows, in ascending order. They are for rows on which padding must have no effect: a Trainer
-  /// runs the model separately on the rows of each length. Every row must then count as one predicted target, or the
-  /// target must be (b, n) i64 with -100 where nothing is predicted. If empty, all rows have the tensor's length,
-  /// padding included.
+  /// The lengths of the rows, in ascending order. They serve to avoid any effect of padding: a Trainer runs the model
+  /// separately on the rows of each length. Every row must then count as one predicted target, or the target must be
+  /// (b, n) i64 with -100 where nothing is predicted. If empty, all rows have the tensor's length, padding included.
   std::vector<std::int64_t> lengths = {};
   Tensor frames = {};  ///< see ModelInput (weft/input.h); undefined for a model that reads only tokens
   /// Further tensors (b, …), by name, that a custom loss needs.
@@ -50,12 +49,12 @@ class Meter {
  public:
   virtual ~Meter() = default;
   virtual void add(const Tensor& output, const Batch& batch) = 0;  ///< adds a model's output for the batch
-  virtual std::vector<Metric> metrics() const = 0;                 ///< over all batches so far; the names never change
+  virtual std::vector<Metric> metrics() const = 0;                 ///< over all batches so far; the names of metrics never change
   virtual std::optional<Confusion> confusion() const;              ///< counts of labels; none unless overridden
   /// Everything added so far, as bytes that another meter's add_counts() takes. If meters override this, ranks share
   /// the work of a validation. Otherwise only rank 0 measures the metrics. Returns none unless overridden.
   virtual std::optional<std::string> counts() const { return std::nullopt; }
-  /// Adds those of another meter of the same data.
+  /// Adds the counts() of another meter for the same data.
   virtual void add_counts(const std::string& counts) { (void)counts; }
 };
 
@@ -64,14 +63,14 @@ class Meter {
 class Data {
  public:
   virtual ~Data() = default;
-  virtual Task task() const noexcept = 0;  ///< what models trained on it predict
+  virtual Task task() const noexcept = 0;  ///< what models that learn from these data predict
   virtual const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept = 0;  ///< never null; see no_tokenizer()
   virtual InputSpec input() const { return {}; }     ///< the frames of its batches; by default none
   virtual std::int64_t length() const noexcept = 0;  ///< the maximum length of a sequence
   virtual std::int64_t batch() const noexcept = 0;   ///< the number of sequences in a training batch
   /// Returns training batch k of the run that `random` identifies. The batch depends only on these two arguments.
-  /// Throws an Error if the training set is empty. A Trainer calls this from threads of its own, while other threads
-  /// call the other functions.
+  /// Throws an Error if the training set is empty. A Trainer calls this from its own threads, while other threads call
+  /// the other functions.
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
   virtual std::int64_t validation_batches() const noexcept = 0;  ///< at least 1
   virtual Batch validation(std::int64_t k) const = 0;            ///< validation batch k; always the same
@@ -80,23 +79,23 @@ class Data {
   virtual Tensor loss(const Tensor& output, const Batch& batch) const;
   /// Returns a meter for metrics other than the loss; null if there are none.
   virtual std::unique_ptr<Meter> meter() const { return nullptr; }
-  /// For tasks on rows: the names of the labels, or of the predicted numbers, in the order of the outputs. May be
-  /// empty.
+  /// For tasks on rows: the names of the labels, or of the predicted numbers, in the order of the outputs. The list may
+  /// be empty.
   virtual std::vector<std::string> labels() const { return {}; }
   /// For classifiers: the length to which every row is padded; 0 if validation rows are not padded.
   virtual std::int64_t pad_to() const noexcept { return 0; }
   /// Whether each row is a pair of texts (text_pair).
   virtual bool pairs() const noexcept { return false; }
-  /// Returns the size of the data and a hash. They tell whether two objects hold the same data.
+  /// Returns the size of the data and a hash, as a text. Two objects hold the same data if their texts are equal.
   virtual std::string fingerprint() const = 0;
 };
 
-/// Throws an Error unless lowest <= length, batch >= 1, and a batch fits into memory.
+/// Throws an Error unless lowest <= length, batch >= 1, and a batch is small enough for the memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
 /// How the tokens of a text are split by position, in percent: first the training set, then the validation set. The
-/// rest is not used. If the training set is empty, the whole validation set is evaluated; otherwise at most its first
-/// million tokens.
+/// rest is not used. If the training set is empty, the whole validation set is evaluated. Otherwise at most the first
+/// million tokens of the validation set are evaluated.
 struct TextSplit {
   int training = 90;    ///< the size of the training set, in percent
   int validation = 10;  ///< the size of the validation set, in percent
@@ -111,7 +110,8 @@ struct TextSplit {
 /// are three whole numbers that add up to 100, of which the first two are at least 1.
 TextSplit text_split(const std::string& name);
 
-/// Learns a character tokenizer for a language model of the text. It has a mask symbol if the task needs one.
+/// Learns a character tokenizer for a language model of the text. The tokenizer has a mask symbol if the task needs
+/// one.
 std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task task);
 
 /// A text for language models. Training uses windows at random positions. Validation uses consecutive windows that

@@ -19,8 +19,8 @@ struct UsualSteps {
   double epochs = 5;         ///< passes over the data
   double least = 1000;       ///< minimum number of steps, unless it exceeds most_epochs epochs
   double most_epochs = 100;  ///< maximum number of epochs that `least` can cause
-  double most = 20000;       ///< maximum number of steps, unless whole_epoch applies
-  bool whole_epoch = true;   ///< `most` may be exceeded by one epoch, which may take too long for a text
+  double most = 20000;       ///< maximum number of steps, see whole_epoch
+  bool whole_epoch = true;   ///< allows one epoch even if it exceeds `most`; false for texts
   /// The defaults for a text.
   static UsualSteps of_text() {
     UsualSteps steps;

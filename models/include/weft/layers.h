@@ -152,7 +152,7 @@ class Linear : public Layer<Linear> {
 };
 
 /// Normalizes over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
-/// Threads may call it at once, like Linear.
+/// Several threads may call it at the same time, as with Linear.
 class LayerNorm : public Layer<LayerNorm> {
  public:
   /// Sets the weight to ones and the bias to zeros.
@@ -182,7 +182,7 @@ class SimpleRmsNorm {
   double eps;  ///< added to the root mean square
 };
 
-/// Looks up rows of a matrix by index. Threads may call it at once, like Linear.
+/// Looks up rows of a matrix by index. Several threads may call it at the same time, as with Linear.
 class Embedding : public Layer<Embedding> {
  public:
   Embedding() = default;  ///< has no table, for a model without a vocabulary; calling it is an Error

@@ -45,13 +45,13 @@ struct TaskKind {
 /// is neither weft's own nor from register_task().
 const TaskKind& task_kind(Task task);
 /// Adds a task to weft's own, for the rest of the process. Throws an Error and adds nothing if its name is empty or
-/// taken. An architecture supports the task if it has a task with the same outputs and causality. Any thread may call
-/// these functions at any time.
+/// taken. An architecture supports the new task if it supports a task with the same outputs and causality. Any thread
+/// may call these functions at any time.
 Task register_task(TaskKind kind);
 
 const char* task_name(Task task) noexcept;     ///< "causal-lm", "masked-lm", …; "unknown" if it is no task
 Task task_from_name(const std::string& name);  ///< throws an Error for an unknown name
-std::vector<std::string> tasks();              ///< their names
+std::vector<std::string> tasks();              ///< the names of all tasks
 
 /// Returns TaskKind::source, or `rows` for a value that is not a task.
 Source task_source(Task task) noexcept;

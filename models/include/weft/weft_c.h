@@ -107,7 +107,7 @@ typedef struct weft_info {
 
 /// Fills the struct that `info` points to. Set struct_size before the call.
 weft_status weft_model_info(const weft_model* model, weft_info* info);
-/// Sets the pointer that `name` points to to the name of output `index`, 0 … labels - 1. The model owns the text.
+/// Stores the name of output `index`, 0 … labels - 1, in the variable that `name` points to. The model owns the text.
 weft_status weft_label(const weft_model* model, int64_t index, const char** name);
 
 /// Runs the model on `rows` sequences of `length` tokens each, stored one after the other in `tokens`. For a language
@@ -208,9 +208,9 @@ typedef struct weft_generate_options {
 typedef int (*weft_text_callback)(void* user, const char* text, size_t size);
 
 /// Continues `prompt`. The output does not repeat the prompt. Generation ends after the maximum number of symbols
-/// (`options->tokens`; if `options` is NULL, the defaults apply), before a stop text, or when the callback ends the
-/// text. None of these is a failure. The count is set to the number of new symbols, even after a failure; `count` may
-/// be NULL. The calling thread calls `callback`, and passes `user` to it. Only for causal language models.
+/// (`options->tokens`; if `options` is NULL, the defaults apply), before a stop text, or when the callback returns a
+/// value other than 0. None of these is a failure. The count is set to the number of new symbols, even after a failure;
+/// `count` may be NULL. The calling thread calls `callback`, and passes `user` to it. Only for causal language models.
 weft_status weft_generate(const weft_model* model, const char* prompt, const weft_generate_options* options,
                           weft_text_callback callback, void* user, int64_t* count);
 
