@@ -1,4 +1,4 @@
-// Reads lines as they arrive. Returns all available lines immediately, and waits only if there are none.
+// Reads lines as they arrive. Returns all available lines immediately, and waits only if no line is available.
 #pragma once
 #include <cstdint>
 #include <functional>

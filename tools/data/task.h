@@ -1,4 +1,4 @@
-// The generated tasks of weft data. A seed determines every row exactly.
+// The tasks whose data weft data generates. The seed exactly determines every row.
 #pragma once
 #include <weft/random.h>
 
@@ -31,7 +31,7 @@ class GeneratedTask {
 struct TaskKind {
   const char* name;
   const char* title;    // one line
-  const char* meaning;  // for the help: description, source, baseline
+  const char* meaning;  // for the help: the description, the source and the baseline
   std::unique_ptr<GeneratedTask> (*make)();
 };
 

@@ -1,4 +1,4 @@
-// The module weft-mpi. The command loads it, and thereby the MPI library, only if mpirun started the command.
+// The module weft-mpi. The command loads this module, and with it the MPI library, only if mpirun started the command.
 #pragma once
 #include <weft/ranks.h>
 

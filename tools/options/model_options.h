@@ -30,7 +30,7 @@ struct ModelOptions {
   // If the model `from` is given, it provides everything that settings() does not have. The new model has the task of
   // `from` if this task learns from `source`.
   weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;
-  // Whether the length of the sequences is the default because neither an option nor settings() sets it.
+  // Whether the length of the sequences is the default, because no option sets it and settings() is empty.
   bool has_usual_length() const;
 };
 

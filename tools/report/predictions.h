@@ -46,7 +46,8 @@ struct PredictedTarget {
 
 // Returns {"kind": "residuals", "targets": [{"name", "mae", "rmse", "r2", "actual", "predicted", "histogram"}]}. "r2"
 // is the mean over the target's outputs. "actual" and "predicted" have at most 1000 evenly spaced points. "histogram"
-// is {"from", "width", "counts", "outside"} of actual - predicted. If there are many rows, its range leaves
+// is {"from", "width", "counts", "outside"} of actual - predicted. If there are many rows, the range of the histogram
+// leaves
 // out the lowest and the highest 0.5 % of the values. Targets after the eighth have neither points nor a histogram.
 Json residuals(const std::vector<PredictedTarget>& targets, const Predictions& rows);
 

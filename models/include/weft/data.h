@@ -49,8 +49,9 @@ class Meter {
  public:
   virtual ~Meter() = default;
   virtual void add(const Tensor& output, const Batch& batch) = 0;  ///< adds a model's output for the batch
-  virtual std::vector<Metric> metrics() const = 0;                 ///< over all batches so far; the names of metrics never change
-  virtual std::optional<Confusion> confusion() const;              ///< counts of labels; none unless overridden
+  /// Returns the metrics over all batches so far. The names of the metrics never change.
+  virtual std::vector<Metric> metrics() const = 0;
+  virtual std::optional<Confusion> confusion() const;  ///< counts of labels; none unless overridden
   /// Everything added so far, as bytes that another meter's add_counts() takes. If meters override this, ranks share
   /// the work of a validation. Otherwise only rank 0 measures the metrics. Returns none unless overridden.
   virtual std::optional<std::string> counts() const { return std::nullopt; }

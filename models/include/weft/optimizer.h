@@ -38,12 +38,12 @@ struct OptimizerOptions {
 struct OptimizerInfo {
   /// One of the optimizer's options.
   struct Option {
-    std::string name;                                      ///< its key in OptimizerOptions::own
-    double usual = 0;                                      ///< its default
-    double lowest = 0;                                     ///< the minimum of the range lowest <= value < end
+    std::string name;   ///< its key in OptimizerOptions::own
+    double usual = 0;   ///< its default
+    double lowest = 0;  ///< the minimum of the range lowest <= value < end
     /// The end of the range. If it is infinite, any finite value from `lowest` is allowed.
     double end = std::numeric_limits<double>::infinity();
-    std::string meaning = {};                              ///< a one-line description
+    std::string meaning = {};  ///< a one-line description
   };
   std::string name;              ///< the name that OptimizerOptions::name takes
   std::vector<Option> own = {};  ///< its options, besides weight decay and clip

@@ -83,7 +83,7 @@ struct RunOptions {
   std::string folder;             ///< the run's folder, which run() opens (weft/run_folder.h); empty: nothing is saved
   RunFolder* open = nullptr;      ///< the run's folder, if the caller has already opened it
   std::int64_t eval_every = 500;  ///< steps between evaluations, each followed by a save; 0: only at the end
-  std::int64_t patience = 0;  ///< number of evaluations in a row without a new best that end the run; 0: no limit
+  std::int64_t patience = 0;      ///< number of evaluations in a row without a new best that end the run; 0: no limit
   /// What decides which evaluation is the best so far, for best/ and `patience`: "loss" for the lowest loss, or a
   /// metric's name for its best value. In a tie, the lower loss is better. If empty, the choice in the loaded state
   /// applies, or else the loss. run() throws an Error if the data don't measure this metric, or if the run already has
