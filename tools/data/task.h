@@ -21,8 +21,8 @@ class GeneratedTask {
   virtual void check() const = 0;
   // Returns one line that describes the task and its options.
   virtual std::string description() const = 0;
-  // Makes a row from these random numbers. Its symbols are separated by spaces. Returns false if the numbers make no
-  // valid row.
+  // Makes a row from the random numbers. The symbols of the row's text are separated by spaces. Returns false if the
+  // numbers make no valid row.
   virtual bool make(const weft::Random& random, Row& row) const = 0;
   // Returns the correct label of a text. Throws an Error if the text doesn't belong to the task.
   virtual std::string answer(const std::string& text) const = 0;

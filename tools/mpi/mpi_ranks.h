@@ -3,7 +3,7 @@
 #include <weft/ranks.h>
 
 struct MpiStart {
-  weft::Ranks* ranks;   // deleting it ends MPI; null if this process is the only one
+  weft::Ranks* ranks;   // null if this process is the only one; deleting the object ends MPI
   int on_this_machine;  // number of ranks on this machine
   const char* error;    // null if there was no error
 };

@@ -20,7 +20,7 @@ nlohmann::json read_description(const std::string& folder);
 
 // Returns {"name", "folder", "arch", "task", "steps", "settings": {"section: name": text}, "metrics", "notes": [text]},
 // and "checkpoint", "sample", "predictions", "learned" and "mixing" of its best checkpoint, or of the last one if there
-// is no best one. An entry of the checkpoint is null if there is nothing to show, and a note gives the reason. If
+// is no best one. Each of these five entries is null if there is nothing to show, and a note gives the reason. If
 // run.json or metrics.jsonl is damaged, throws an Error that names the file and the line.
 Json read_run(const std::string& folder, const std::string& name, const RunOptions& options);
 

@@ -32,9 +32,9 @@ struct Trial {
   std::optional<double> score;  // higher is better; no value if the trial was ended early, failed, or is too large
 };
 
-// Returns the settings of the next trial. First, these are the starts, one after the other. After that, they are the
-// settings of one of the best three trials with one to three of them changed. The result depends only on the arguments.
-// It has no value if the search finds no new settings.
+// Returns the settings of the next trial. The first trials use the starts, one after the other. Each later trial uses
+// the settings of one of the three best trials, with one to three settings changed. The result depends only on the
+// arguments. It has no value if the search finds no new settings.
 std::optional<Settings> next_settings(const SearchSpace& space, const std::vector<Trial>& trials, std::uint64_t seed);
 
 // Returns the settings that have an effect as options for weft train, in the order of the choices.

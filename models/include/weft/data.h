@@ -23,7 +23,7 @@ struct Batch {
   Tensor tokens;               ///< (b, n) i64; undefined for a model that reads no tokens
   Tensor target;               ///< language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
   std::int64_t predicted = 0;  ///< the number of targets that the loss counts
-  std::int64_t bytes = 0;      ///< the length of the text that these targets stand for; 0 if there is none
+  std::int64_t bytes = 0;      ///< the bytes of text that these targets stand for; 0 if there is no text
   /// The lengths of the rows, in ascending order. They serve to avoid any effect of padding: a Trainer runs the model
   /// separately on the rows of each length. Every row must then count as one predicted target, or the target must be
   /// (b, n) i64 with -100 where nothing is predicted. If empty, all rows have the tensor's length, padding included.
@@ -38,7 +38,7 @@ constexpr std::int64_t ignored_target = -100;
 
 /// A score such as "accuracy" or "MAE".
 struct Metric {
-  std::string name;              ///< for people to read
+  std::string name;              ///< the name that programs show
   double value = 0;              ///< 1 is the best value, unless lower_is_better
   bool lower_is_better = false;  ///< true for an error in the unit of the targets; 0 is its best value
   bool is_share = true;          ///< the value lies between 0 and 1, so programs may print it in percent
@@ -87,7 +87,7 @@ class Data {
   virtual std::int64_t pad_to() const noexcept { return 0; }
   /// Whether each row is a pair of texts (text_pair).
   virtual bool pairs() const noexcept { return false; }
-  /// Returns the size of the data and a hash, as a text. Two objects hold the same data if their texts are equal.
+  /// Returns the size of the data and a hash, as a text. Objects with equal texts count as the same data.
   virtual std::string fingerprint() const = 0;
 };
 
@@ -103,8 +103,8 @@ struct TextSplit {
 
   /// The percentage of the text that follows both sets.
   int rest() const noexcept { return 100 - training - validation; }
-  /// A split that evaluates the rest as a test set: its validation set is the rest, and its training set is everything
-  /// before that.
+  /// Returns a split that evaluates the rest as a test set. Its validation set is the rest of this split, and its
+  /// training set is everything before the rest.
   TextSplit test() const noexcept { return {training + validation, rest()}; }
 };
 /// Converts percentages for the training, validation and test sets, such as "80/10/10". Throws an Error unless these

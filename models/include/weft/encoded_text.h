@@ -29,10 +29,11 @@ class EncodedText {
   /// Encodes a text in memory. Throws the Errors of Tokenizer::encode().
   EncodedText(std::string_view text, const Tokenizer& tokenizer, const TextPlace& place = {});
   /// Encodes the text of a file, which it reads like read_text(). If the text has more than 16 MB (or `most_in_memory`
-  /// bytes), the function writes the ids to the file `cache` and reads them from it when needed. If hashes of text,
-  /// tokenizer and ids show that this file already holds these ids, it is not written again. You may remove the file at
-  /// any time. If `cache` is empty, the file is a temporary one. Throws the Errors of read_text() and
-  /// Tokenizer::encode(), with the names of the file and the byte, and an Error if the cache can't be written.
+  /// bytes), the function writes the ids to the file `cache` and reads them from it when needed. If hashes of the text,
+  /// the tokenizer and the ids show that the file already holds these ids, the function does not write the file again.
+  /// You may remove the file at any time. If `cache` is empty, the file is a temporary one. Throws the Errors of
+  /// read_text() and Tokenizer::encode(), with the names of the file and the byte, and an Error if the cache can't be
+  /// written.
   static EncodedText of_file(const std::string& path, const Tokenizer& tokenizer, const std::string& cache = "",
                              std::uint64_t most_in_memory = std::uint64_t{16} << 20);
 

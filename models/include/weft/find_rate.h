@@ -30,10 +30,10 @@ struct FoundRate {
 /// Trains the model with a learning rate that grows by a constant factor from step to step (Smith 2017, arXiv
 /// 1506.01186, section 3.3). The averaged loss is an exponential moving average with the factor 0.9. The run ends early
 /// if the averaged loss exceeds four times its minimum, or if the loss is no longer finite. The function ignores the
-/// schedule in `options`. It changes the model's parameters, so make a new model to train with the resulting rate. The
-/// function calls `progress` after each step, with the number of the step, the learning rate and the averaged loss. If
-/// `progress` returns false, the search ends. Throws an Error unless 0 < lowest < highest and steps >= 10, or if one of
-/// the first 10 steps fails.
+/// schedule in `options`. It changes the parameters of `model`, so make a new model to train with the resulting rate.
+/// The function calls `progress` after each step, with the number of the step, the learning rate and the averaged loss.
+/// If `progress` returns false, the search ends. Throws an Error unless 0 < lowest < highest and steps >= 10, or if one
+/// of the first 10 steps fails.
 FoundRate find_rate(Model& model, const Data& data, TrainOptions options, const RateRange& range = {},
                     const std::function<bool(std::int64_t step, double rate, double loss)>& progress = {});
 

@@ -64,20 +64,21 @@ struct FitOptions {
   std::uint64_t seed = 1;             ///< the seed of the initial parameters and of the batches
 };
 
-/// Trains a new model on the training set and selects its best checkpoint by the validation set. It saves the last and
-/// the best checkpoint in run.folder. For classification, a label is the name of a class. For regression, multilabel
-/// and tagging, weft/target_rows.h describes the format of labels. For retrieval, a label is a text. If run.eval_every
-/// is 0, the run evaluates ten times, or every 500 steps if that is more often. Throws an Error if the options or the
-/// rows are invalid, and the Errors of Trainer::run.
+/// Trains a new model on the training set and selects its best checkpoint by the validation set. The function saves the
+/// last and the best checkpoint in run.folder. For classification, a label is the name of a class. For regression,
+/// multilabel and tagging, weft/target_rows.h describes the format of labels. For retrieval, a label is a text. If
+/// run.eval_every is 0, the run evaluates ten times, or every 500 steps if that is more often. Throws an Error if the
+/// options or the rows are invalid, and the Errors of Trainer::run.
 RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions& options, RunOptions run);
 
-/// Trains a causal or masked language model on windows of a text. It selects the best checkpoint by the validation set
-/// of the split. Throws an Error if the options are invalid, and the Errors of TextData and Trainer::run.
+/// Trains a causal or masked language model on windows of a text. The function selects the best checkpoint by the
+/// validation set of the split. Throws an Error if the options are invalid, and the Errors of TextData and
+/// Trainer::run.
 RunResult fit(const std::string& text, const TextSplit& split, const FitOptions& options, RunOptions run);
 
-/// Trains a forecast (Task::forecast) on windows of a time series. It uses the columns, horizon, season and Huber delta
-/// of `forecast`. The length and the batch come from `options`. Throws an Error if the options are invalid, and the
-/// Errors of forecast_data and Trainer::run.
+/// Trains a model for Task::forecast on windows of a time series. The function uses the columns, horizon, season and
+/// Huber delta of `forecast`. The length and the batch come from `options`. Throws an Error if the options are invalid,
+/// and the Errors of forecast_data and Trainer::run.
 RunResult fit(const Series& series, const ForecastOptions& forecast, const TextSplit& split, const FitOptions& options,
               RunOptions run);
 

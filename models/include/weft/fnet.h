@@ -69,7 +69,7 @@ FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name);
 /// Embeddings of any of these kinds. Several threads may call them at the same time, as with all layers.
 class FnetEmbeddings : public Layer<FnetEmbeddings> {
  public:
-  /// Draws the weights from N(0, 0.02²), as in BERT, or from N(0, 1/d_model) for the kind sinusoidal.
+  /// Draws the weights from N(0, 0.02²), as in BERT, or from N(0, 1/d_model) for the kinds sinusoidal and plain.
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                  const Init& init, double eps = 1e-12, FnetEmbeddingsKind kind = FnetEmbeddingsKind::bert);
   /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0) -> (b, n, d_model) in the given precision. Throws an

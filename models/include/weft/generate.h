@@ -24,18 +24,18 @@ struct GenerateOptions {
   std::vector<std::string> stop = {};  ///< generation ends before the first occurrence of one of these texts
 };
 
-/// Continues a prompt. Reading the prompt costs one forward pass over it; Model::stream describes the cost of each new
-/// symbol. `out` receives the text of a symbol as soon as it is known. Text that could be the beginning of a stop text
-/// is held back until the next symbols show whether it is one. `out` returns false to end the generation. Special
-/// symbols are never chosen. An empty prompt stands for a line end, or for the tokenizer's first symbol if it has no
+/// Continues a prompt. Reading the prompt costs one forward pass. Model::stream describes the cost of each new symbol.
+/// `out` receives the text of a symbol as soon as it is known. Text that could be the beginning of a stop text is held
+/// back until the next symbols show whether it is one. `out` returns false to end the generation. Special symbols are
+/// never chosen. An empty prompt stands for a line end, or for the tokenizer's first symbol if the tokenizer has no
 /// line end. Returns the number of new symbols. An exception that `out` throws reaches the caller. Throws an Error if
 /// the model is not a causal language model, if the prompt can't be encoded, or if an option is out of its range.
 std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                       const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
 
 /// Generates the same text as generate(), bit for bit, but one symbol per call. Use it in programs that can't wait
-/// inside a call. Only one thread may use it at a time. Model and tokenizer must outlive it, and the model must meet
-/// the conditions of TokenStream.
+/// inside a call. Only one thread may use a Generation at a time. The model and the tokenizer must outlive it, and the
+/// model must meet the conditions of TokenStream.
 class Generation {
  public:
   /// Reads the prompt. Throws the Errors of generate().
@@ -60,9 +60,9 @@ struct SampleText {
 
 /// Computes several continuations of one prompt, in batches of up to eight. Sample s has the same bits as the result of
 /// generate() with the seed options.seed + s. The prompt is read only once. `out` receives each symbol as soon as it is
-/// known: the samples of a batch take turns, and the first eight samples precede the ninth. `out` returns false to end
-/// that sample. Returns the number of new symbols in all samples. Throws the Errors of generate(), and an Error if
-/// samples < 1.
+/// known: the samples of a batch take turns, and the first eight samples precede the ninth. If `out` returns false, the
+/// sample whose text it received ends. Returns the number of new symbols in all samples. Throws the Errors of
+/// generate(), and an Error if samples < 1.
 std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                               const GenerateOptions& options, std::int64_t samples,
                               const std::function<bool(const SampleText&)>& out);

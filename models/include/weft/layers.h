@@ -67,7 +67,7 @@ class ParameterCollector {
     if (parameter.defined()) out_.emplace_back(prefix_ + name, parameter);
   }
   /// Adds the parameters of a part that has fields() or its own collect(). Their names begin with "name.". If the name
-  /// is empty, nothing is put in front of them, so they look like the layer's own parameters.
+  /// is empty, they have no such prefix and look like the layer's own parameters.
   template <class Part>
   void operator()(const std::string& name, const Part& part) const {
     collect(part, name.empty() ? prefix_ : prefix_ + name + ".", 0);

@@ -29,7 +29,7 @@ class TokenStream {
   /// Appends n >= 1 tokens, 0 … vocabulary-1, to each text. tokens: (texts, n) i64. Returns the logits (texts,
   /// vocabulary) for the token after the last. Up to rounding, these are the logits of a forward pass over the text, or
   /// over its end if the text is longer than max_length(). Many tokens in one call, such as a prompt, cost one forward
-  /// pass. No tape records it.
+  /// pass. No tape records the call.
   virtual Tensor append(const Tensor& tokens) = 0;
   /// Returns a stream that continues some of these texts, each as often as its index occurs in `texts`. For example,
   /// {0, 0, 0} makes three continuations of one prompt, and {0, 2} omits text 1. The streams share memory until one of
@@ -139,8 +139,8 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length);
 
 /// Checks the input of an architecture, like check_tokens. Throws an Error if the input has tokens but there is no
-/// vocabulary, or the reverse, if its frames differ from the spec, or if tokens and frames have a different number or
-/// length of sequences.
+/// vocabulary, if there is a vocabulary but the input has no tokens, if the frames don't match the spec, or if tokens
+/// and frames differ in the number or the length of their sequences.
 void check_input(const std::string& model, const ModelInput& input, const InputSpec& spec, std::int64_t vocabulary,
                  std::int64_t max_length);
 

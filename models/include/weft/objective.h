@@ -56,7 +56,7 @@ struct ObjectiveOptions {
 /// - tagging: cross entropy of each token; accuracy and macro F1 of tokens. If the labels are O, B-NAME and I-NAME,
 ///   also span F1 as in conlleval
 ///
-/// Throws an Error for another task, if there are no outputs, or if an option does not fit the task.
+/// Throws an Error for another task, if there are no outputs, or if the task does not support an option.
 std::shared_ptr<const Objective> make_objective(Task task, const std::vector<std::string>& outputs,
                                                 const ObjectiveOptions& options = {});
 

@@ -1,6 +1,7 @@
 /// \file
-/// Quantized models: the weights of Linear layers and the tables of Embeddings are rounded to bf16 or int8, only for
-/// inference. Norms, biases, spatial gating matrices, TNN's position encoders and FNet's positions stay f32.
+/// Quantized models, which are only for inference: the weights of Linear layers and the tables of Embeddings are
+/// rounded to bf16 or int8. Norms, biases, spatial gating matrices, TNN's position encoders and FNet's positions stay
+/// f32.
 #pragma once
 #include <optional>
 
@@ -27,7 +28,7 @@ void quantize(const NamedParameters& parameters, DType to);
 /// only for inference.
 void quantize(Model& model, DType to);
 
-/// Returns the dtype to which the parameters are rounded, bf16 or i8; none if they aren't quantized.
+/// Returns the dtype to which the parameters are rounded, bf16 or i8. Returns no value if they aren't quantized.
 std::optional<DType> quantized_to(const NamedParameters& parameters);
 /// Returns "int8" for i8 and "bf16" for bf16, the names in checkpoints and in the `weft` command. Throws an Error for
 /// other dtypes.

@@ -27,7 +27,7 @@ struct TrainOptions {
   /// Batches per step. The loss of a step is the mean over all targets of these batches, as if they were one batch.
   std::int64_t micro_batches = 1;
   /// ε: the training loss is (1 - ε) · loss - ε · the mean of log p over all classes (Szegedy et al. 2016, section 7).
-  /// Use it only for data whose loss is the cross entropy. Evaluation does not use it.
+  /// Label smoothing is only for data whose loss is the cross entropy. Evaluation does not use it.
   double label_smoothing = 0;
   /// β: evaluations and checkpoints use an exponential moving average a of the parameters p. Each step t updates it as
   /// a = b · a + (1 - b) · p, with b = min(β, (1 + t) / (10 + t)) so that the first values fade quickly (Polyak and
@@ -60,7 +60,7 @@ struct Evaluation {
   std::optional<double> bits_per_byte() const;
 };
 
-/// Evaluates all validation batches of the data in order, without dropout. No tape records it.
+/// Evaluates all validation batches of the data in order, without dropout. No tape records the computation.
 Evaluation evaluate(const Model& model, const Data& data);
 /// The same, but calls `stop` before each batch and returns none as soon as `stop` returns true.
 std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop);
@@ -134,10 +134,11 @@ class WeightAverage;
 /// a step computes, see TrainOptions::loaders.
 class Trainer {
  public:
-  /// Training and evaluation use the model's precision, which must not change afterwards. Throws an Error if model and
-  /// data differ in task, number of symbols or length, or if an option is out of its range. With several ranks, an
-  /// Error on one rank occurs on all ranks, and a difference between the ranks is also an Error. Model and data must
-  /// outlive the trainer. The parameters become views of one buffer, so a model has at most one trainer at a time.
+  /// Training and evaluation use the model's precision, which must not change afterwards. Throws an Error if the model
+  /// and the data differ in task, number of symbols or length, or if an option is out of its range. With several ranks,
+  /// an Error on one rank occurs on all ranks, and a difference between the ranks is also an Error. The model and the
+  /// data must outlive the trainer. The parameters become views of one buffer, so a model has at most one trainer at a
+  /// time.
   Trainer(Model& model, const Data& data, const TrainOptions& options);
   ~Trainer();
 
@@ -156,8 +157,8 @@ class Trainer {
   RunResult run(const RunOptions& options);
 
   /// Calls body() while the model holds the moving average of its parameters, if TrainOptions::ema asks for one.
-  /// Outside this call, even after run(), the model holds the parameters themselves. In body(), a call that makes a
-  /// step, or saves or loads a state, is an Error.
+  /// Outside this call, even after run(), the model holds the parameters themselves. In body(), it is an Error to make
+  /// a step, or to save or load a state.
   void with_average(const std::function<void()>& body);
 
   /// Describes the model, the data and the options as JSON. run() writes this to run.json if it opens the folder
@@ -221,7 +222,7 @@ class Trainer {
 /// The result of evaluating a run on a test set.
 struct TestResult {
   std::int64_t step = 0;  ///< the step of the checkpoint
-  Evaluation evaluation;  ///< on the test set
+  Evaluation evaluation;  ///< the evaluation on the test set
 };
 
 /// Evaluates a run's best checkpoint, or the last one if there is no best, on a test set: data that influenced no

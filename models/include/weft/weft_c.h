@@ -13,7 +13,7 @@
 ///   number, pass NULL and 0.
 /// - Texts are UTF-8. A single `const char*` is a text that ends with a zero byte. Other texts come with their size in
 ///   bytes.
-/// - Several threads may use a weft_model at the same time, except for weft_set_precision and weft_model_free. Only one
+/// - Several threads may use a weft_model at the same time, except in weft_set_precision and weft_model_free. Only one
 ///   thread may use a weft_stream at a time, but several streams of one model may run at the same time. Any thread may
 ///   call every other function.
 /// - The binary interface may change before version 1.0. The file tests/symbols/c_abi.txt records the current one.
@@ -125,8 +125,8 @@ weft_status weft_decode(const weft_model* model, const int64_t* tokens, size_t t
                         size_t capacity, size_t* count);
 
 /// Computes the probability of each label for each text. The result has `outputs` numbers for each text, one text after
-/// the other. The probabilities of a text have the same bits whatever other texts are in the call. Only for
-/// classifiers.
+/// the other. The probabilities of a text have the same bits whatever other texts are in the call. The model must be a
+/// classifier.
 weft_status weft_classify(const weft_model* model, const char* const* texts, size_t texts_count, double* probabilities,
                           size_t capacity, size_t* count);
 
@@ -166,7 +166,7 @@ typedef struct weft_train_options {
 weft_status weft_train(const char* const* texts, const char* const* labels, size_t rows,
                        const weft_train_options* options, const char* folder);
 
-/// A text that grows token by token. Only for causal language models.
+/// A text that grows token by token. Only causal language models have streams.
 typedef struct weft_stream weft_stream;
 
 /// Makes a new, empty text. The stream shares the model, so you may free the model first. A stream can't continue after
@@ -210,7 +210,8 @@ typedef int (*weft_text_callback)(void* user, const char* text, size_t size);
 /// Continues `prompt`. The output does not repeat the prompt. Generation ends after the maximum number of symbols
 /// (`options->tokens`; if `options` is NULL, the defaults apply), before a stop text, or when the callback returns a
 /// value other than 0. None of these is a failure. The count is set to the number of new symbols, even after a failure;
-/// `count` may be NULL. The calling thread calls `callback`, and passes `user` to it. Only for causal language models.
+/// `count` may be NULL. The calling thread calls `callback`, and passes `user` to it. The model must be a causal
+/// language model.
 weft_status weft_generate(const weft_model* model, const char* prompt, const weft_generate_options* options,
                           weft_text_callback callback, void* user, int64_t* count);
 
