@@ -1,4 +1,4 @@
-// Formats labels or symbols and their probabilities for classify and fill-mask.
+// Formats labels or symbols with their probabilities for weft classify and weft fill-mask.
 #pragma once
 #include <weft/classifier.h>
 

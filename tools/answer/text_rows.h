@@ -9,7 +9,7 @@
 // The place of a text in its file, for messages.
 struct TextPlace {
   std::string file;
-  const char* unit;     // "line", or "text" in a table
+  const char* unit;     // "line", or "text" for a row of a table
   std::int64_t number;  // the first is 1
 
   std::string name() const { return file + ": " + unit + " " + std::to_string(number); }
@@ -19,8 +19,9 @@ struct TextPlace {
 // text.
 void check_options(const DataOptions& form, const weft::TextRows* rows, const std::string& file);
 
-// Calls use(text, place) for each row of a file in one of the formats of training, or for each line. Throws an error if
-// the checkpoint's model doesn't read such rows, or if `form` has options that don't apply to them.
+// Calls use(text, place) for each row of a file in one of the formats of labeled texts, or for each line of any other
+// file. Throws an Error if the checkpoint's model can't read such rows, or if `form` has options that don't apply to
+// such a file.
 // `columns` names the text columns if `form` doesn't. If neither names them, they are detected. If `columns` names a
 // second text, or if the model reads pairs, each line contains both texts of a pair, separated by a tab.
 void for_each_text(const std::string& file, const DataOptions& form, const TextColumns& columns,

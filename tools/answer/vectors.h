@@ -15,5 +15,5 @@ void for_each_vector(const std::string& file, const DataOptions& form, const wef
 // Returns the bytes of a file in NumPy's format that contains these numbers (rows, columns).
 std::string npy_of(const std::vector<float>& numbers, std::int64_t rows, std::int64_t columns);
 
-// Reads the f32 vectors, of shape (n, d), from such a file.
+// Reads the f32 vectors (n, d) from a file in NumPy's format.
 weft::Tensor read_vectors(const std::string& path);

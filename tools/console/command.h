@@ -6,7 +6,7 @@
 #include <functional>
 #include <stdexcept>
 
-// A mistake on the command line. It causes exit code 2, and other errors cause exit code 1.
+// A mistake on the command line, which causes exit code 2. Other errors cause exit code 1.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -20,7 +20,7 @@ struct Command {
   std::function<int()> run;  // returns the exit code
 };
 
-// Adds a subcommand to `weft` and returns what to run. `ranks` is null unless mpirun started several processes. Each
-// subcommand has its own file and a line in commands.def.
+// Adds a subcommand to `weft` and returns it with the function that runs it. `ranks` is null unless mpirun started
+// several processes. Each subcommand has its own file and a line in commands.def.
 #define WEFT_COMMAND(name) Command name##_command(CLI::App& weft, weft::Ranks* ranks);
 #include "commands.def"

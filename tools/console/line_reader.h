@@ -1,4 +1,4 @@
-// Reads lines as they arrive. Returns all available lines immediately, and waits only if there are none.
+// Reads lines as they arrive. Returns all available lines immediately, and waits only if no line is available.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // Returns at least one line, without line ends. Waits only if no line is available. Returns no line at the end of the
-  // input. Throws an Error if reading fails.
+  // Returns at least one line, without line ends. Waits only if no line is available. Returns an empty list at the end
+  // of the input. Throws an Error if reading fails.
   std::vector<std::string> next();
 
   const std::string& name() const noexcept { return name_; }  // for messages

@@ -19,13 +19,14 @@ struct Range {
 
 // The templates below are instantiated for int, std::int64_t, std::uint64_t and double.
 
-// Accepts "12" and "-3", and for double also "0.5", ".5" and "1e-3". Returns no value for any other text, such as empty
-// or hexadecimal text, leading zeros, spaces or other text around the number, infinity and NaN, and for numbers that T
-// can't represent.
+// Accepts "12" and "-3", and for double also "0.5", ".5" and "1e-3". Returns no value for any other text: for example
+// an empty text, a hexadecimal number, leading zeros, text or spaces around the number, infinity, and NaN. Also returns
+// no value for numbers that T can't represent.
 template <class T>
 std::optional<T> parse_decimal(std::string_view text);
 
-// Describes a range: "at least 1", "1 to 1024", "above 0", "at least 0, below 1". Returns "" if there is no limit.
+// Returns the description of a range, such as "at least 1", "1 to 1024", "above 0" or "at least 0, below 1". Returns ""
+// if the range has no limit.
 template <class T>
 std::string describe(const Range<T>& range);
 

@@ -1,5 +1,5 @@
 // Options of the subcommands. Each value is checked when it is read. Numbers must be decimal and within the range that
-// the help shows. Names and files must not be empty, because an empty one often comes from an unset shell variable.
+// the help shows. A name or a file must not be empty, because an empty value often comes from an unset shell variable.
 #pragma once
 #include <weft/precision.h>
 

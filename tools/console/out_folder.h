@@ -1,4 +1,4 @@
-// The folder where a command writes a checkpoint that it made from another one.
+// The folder where a command writes a checkpoint that it made from another checkpoint.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Prints the results of train and eval.
+// Prints the results of weft train and weft eval.
 #pragma once
 #include <weft/trainer.h>
 

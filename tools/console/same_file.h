@@ -2,5 +2,5 @@
 #pragma once
 #include <string>
 
-// Works even if the file does not exist yet.
+// The function works even if the file does not exist yet.
 bool same_file(const std::string& a, const std::string& b);

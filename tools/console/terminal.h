@@ -1,4 +1,4 @@
-// The terminal of the command. This is standard error, where progress is shown.
+// The terminal of the command is standard error, where progress is shown.
 #pragma once
 
 bool is_terminal() noexcept;    // whether standard error is a terminal
@@ -7,6 +7,7 @@ int terminal_width() noexcept;  // in columns; 80 if unknown
 // Writes a line to standard error without buffering. Signal handlers may call it.
 void say_from_signal_handler(const char* line) noexcept;
 
-// If standard input, output or error is closed, opens /dev/null in its place, so that no other file gets its number.
-// Reading or writing it still fails. Throws an Error if /dev/null can't be opened.
+// If standard input, output or error is closed, opens /dev/null in its place, so that no other file gets its file
+// descriptor. Reading standard input or writing standard output or error then still fails. Throws an Error if /dev/null
+// can't be opened.
 void open_standard_streams();

@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <string>
 
-// Escapes control characters, for example as \n, \x1B or \u0085, because they would move the cursor or end a line.
+// Returns the name with its control characters escaped, for example as \n, \x1B or \u0085, because they could move the
+// cursor or end a line.
 std::string visible(const std::string& name);
 // Returns the number of code points in a UTF-8 text.
 std::size_t code_points(const std::string& text);

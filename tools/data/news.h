@@ -1,4 +1,4 @@
-// weft data news: writes a small labeled data set of the package descriptions of a Debian system.
+// weft data news: writes a small labeled data set, made from the package descriptions of a Debian system.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -1,4 +1,4 @@
-// The generated tasks of weft data. A seed determines every row exactly.
+// The tasks whose data weft data generates. The seed exactly determines every row.
 #pragma once
 #include <weft/random.h>
 
@@ -21,8 +21,8 @@ class GeneratedTask {
   virtual void check() const = 0;
   // Returns one line that describes the task and its options.
   virtual std::string description() const = 0;
-  // Makes a row from these random numbers. Its symbols are separated by spaces. Returns false if the numbers make no
-  // valid row.
+  // Makes a row from the random numbers. The symbols of the row's text are separated by spaces. Returns false if the
+  // numbers make no valid row.
   virtual bool make(const weft::Random& random, Row& row) const = 0;
   // Returns the correct label of a text. Throws an Error if the text doesn't belong to the task.
   virtual std::string answer(const std::string& text) const = 0;
@@ -31,7 +31,7 @@ class GeneratedTask {
 struct TaskKind {
   const char* name;
   const char* title;    // one line
-  const char* meaning;  // for the help: description, source, baseline
+  const char* meaning;  // for the help: the description, the source and the baseline
   std::unique_ptr<GeneratedTask> (*make)();
 };
 

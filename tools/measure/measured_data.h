@@ -1,4 +1,4 @@
-// Options for the data on which a checkpoint is measured.
+// The options that choose the data on which a checkpoint is measured.
 #pragma once
 #include <weft/checkpoint.h>
 #include <weft/trainer.h>
@@ -20,10 +20,11 @@ struct MeasuredData {
   bool all = false;
 
   void add_to(CLI::App& command);
-  // Whether data are given. Throws a UsageError if no data are given, but an option that describes them is.
+  // Whether data are given. Throws a UsageError if no data are given, but an option that describes data is given.
   bool given() const;
-  // Loads the data. Prints to standard error how labeled texts were read. `run` is the text of the run.json of the
-  // checkpoint's run, or "". Throws an Error if the data that the checkpoint's task needs aren't given.
+  // Loads the data. If they are labeled texts, prints to standard error how the file was read. `run` is the text of the
+  // run.json of the checkpoint's run, or "". Throws an Error if the given data are not the kind that the checkpoint's
+  // task needs.
   std::unique_ptr<weft::Data> load(const weft::Checkpoint& checkpoint, const std::string& run) const;
   // Returns a line that says which part of a text is measured, or "" if it is the whole text.
   std::string note(const std::string& run) const;
@@ -36,6 +37,6 @@ struct MeasuredData {
   std::vector<CLI::Option*> with_data_;
 };
 
-// Evaluates the model. On a terminal, shows the number of batches. If the loss is not finite, throws an Error that
-// names `path`.
+// Evaluates the model. On a terminal, shows the number of the current batch. If the loss is not finite, throws an Error
+// that names `path`.
 weft::Evaluation measure(const weft::Model& model, const weft::Data& data, const std::string& path);

@@ -1,9 +1,9 @@
-// The module weft-mpi. The command loads it, and thereby the MPI library, only if mpirun started the command.
+// The module weft-mpi. The command loads this module, and with it the MPI library, only if mpirun started the command.
 #pragma once
 #include <weft/ranks.h>
 
 struct MpiStart {
-  weft::Ranks* ranks;   // deleting it ends MPI; null if this process is the only one
+  weft::Ranks* ranks;   // null if this process is the only one; deleting the object ends MPI
   int on_this_machine;  // number of ranks on this machine
   const char* error;    // null if there was no error
 };

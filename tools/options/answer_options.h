@@ -16,7 +16,7 @@ struct AnswerOptions {
   bool json = false;
 
   explicit AnswerOptions(std::int64_t usual_top) : top(usual_top) {}
-  // The texts are parts of the help: `texts` describes the file, `answers` is "labels" or "symbols per gap", and
+  // The arguments become parts of the help. `texts` describes the file, `answers` is "labels" or "symbols per gap", and
   // `as_json` describes --json.
   void add_to(CLI::App& command, const std::string& texts, const std::string& answers, const std::string& as_json);
 };

@@ -18,7 +18,7 @@ struct CheckpointOption {
   void add_pad_to(CLI::App& command);
   void add_copy_to(CLI::App& command);
   bool given() const { return !folder.empty() || !which.empty(); }
-  std::string path() const;       // the checkpoint's folder; UsageError if none is given
+  std::string path() const;       // the checkpoint's folder; throws a UsageError if none is given
   weft::Checkpoint load() const;  // for inference, with these settings
 };
 

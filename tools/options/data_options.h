@@ -1,4 +1,4 @@
-// Options that determine how labeled texts are read.
+// The options that determine how labeled texts are read.
 #pragma once
 #include <weft/checkpoint.h>
 #include <weft/labelled_texts.h>
@@ -15,9 +15,10 @@ struct DataOptions {
 
   // `data` is the option that names the data file.
   void add_to(CLI::App& command, CLI::Option* data);
-  // Returns the first given option that applies only to tables, such as "--columns", or null if none is given.
+  // Returns the first given option that applies only to tables, such as "--columns", or null if no such option is
+  // given.
   const char* of_tables() const;
-  // Returns the first given option, or null if none is given.
+  // Returns the first of these options that is given, or null if none is given.
   const char* given() const;
   // `labels` are the labels that a model knows. If it is empty, the labels that occur in the data are used.
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
@@ -25,7 +26,7 @@ struct DataOptions {
   weft::LabelledOptions labelled(weft::Task task, const std::vector<std::string>& labels) const;
 };
 
-// The columns of texts, each given by its name or by its number (the first is 1).
+// The columns of texts. Each is given by its name or by its number, starting at 1.
 struct TextColumns {
   std::vector<std::string> text;
   std::vector<std::string> second = {};  // columns of the second text of a pair

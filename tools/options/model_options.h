@@ -23,13 +23,14 @@ struct ModelOptions {
   std::string settings() const;
   // Returns the name of the recipe or of the config file, for messages.
   const std::string& settings_name() const { return recipe.empty() ? config : recipe; }
-  // Architecture and sizes come from settings(), and options override them. The task is that of --task. If it isn't
-  // given, it is the task of settings(), or the architecture's default for `source`, or, if there is no `source`, the
-  // architecture's first task. Vocabulary and classes are those that settings() records, if it is a run.json.
-  // If the model `from` is given, it provides everything that settings() does not have. Its task is kept if the task
-  // learns from `source`.
+  // The architecture and the sizes come from settings(), and options override them. The task is that of --task. If
+  // --task isn't given, the task is that of settings(), or the architecture's default for `source`, or, if there is no
+  // `source`, the architecture's first task. The vocabulary and the classes are those that settings() records, if it is
+  // a run.json.
+  // If the model `from` is given, it provides everything that settings() does not have. The new model has the task of
+  // `from` if this task learns from `source`.
   weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;
-  // Whether the length of the sequences is the default, because neither an option nor settings() can set it.
+  // Whether the length of the sequences is the default, because no option sets it and settings() is empty.
   bool has_usual_length() const;
 };
 

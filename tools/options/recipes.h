@@ -1,6 +1,6 @@
-// A recipe is a whole experiment that has a name. It is a file in tools/recipes, which the build embeds in the command.
-// The file is a run.json with an additional object "recipe", which describes the experiment, the expected results and
-// the source of each setting.
+// A recipe is a complete experiment with a name. It is a file in tools/recipes. The build embeds these files in the
+// command. The file is a run.json with an additional object "recipe", which describes the experiment, the expected
+// results and the source of each setting.
 #pragma once
 #include <string>
 #include <vector>

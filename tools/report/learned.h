@@ -10,7 +10,7 @@ namespace report {
 
 // For a gMLP, returns {"kind": "gating", "causal", "length", "layers": [{"matrix", "by_distance", "toeplitz_share"}],
 // "distances"}. "matrix" is W of a spatial gating unit, "by_distance" has the mean of |W| for each i - j, and
-// "toeplitz_share" is the part of W's variance that depends only on i - j.
+// "toeplitz_share" is the fraction of W's variance that depends only on i - j.
 // For a TNN, returns {"kind": "toeplitz", "causal", "length", "gamma", "channels", "lags", "layers": [{"rms", "gammas",
 // "matrix"}]}. "matrix" has the coefficients of a Toeplitz operator over lags, with channels sorted by their mean lag.
 // Returns null for other architectures. `length` is the length of the training sequences.
@@ -19,9 +19,9 @@ Json learned_weights(const weft::Model& model, std::int64_t length);
 // For an FNet, returns {"kind": "fourier", "length", "sequences", "layers": [{"mixing_share", "network_share",
 // "by_frequency", "influence"}]}, measured on the sequences of `input`. "mixing_share" and "network_share" are
 // s / (s + r), where s is the squared norm of the output of the mixing or of the network, and r is the squared norm of
-// the tensor to which the output is added. "by_frequency" has the share of the mixing's squares at each frequency
-// 0 … n/2. "influence" has the relative change of a layer's output i if input j is replaced with the mean of all
-// inputs. Returns null for other architectures.
+// the tensor to which the output is added. "by_frequency" has the share of each frequency 0 … n/2 in the sum of squares
+// of the mixing's output. "influence" has the relative change of a layer's output i if the layer's input j is replaced
+// with the mean of all inputs. Returns null for other architectures.
 Json learned_mixing(const weft::Model& model, const weft::ModelInput& input);
 
 }  // namespace report

@@ -1,4 +1,4 @@
-// The page of a report. It is one file, which contains everything.
+// The page of a report. It is a single HTML file that contains everything it needs.
 #pragma once
 #include <string>
 

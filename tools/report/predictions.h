@@ -14,9 +14,10 @@
 
 namespace report {
 
-// Returns the figures of a task on rows, or an empty list for other tasks. Each is one of the {"kind": …} below, with
-// "task" added. "rows" is the number of rows that were predicted, and "of" is the number of rows from which these were
-// taken. `probabilities` are a classifier's probabilities for each of validation.rows.
+// Returns the figures of a task on rows, or an empty list for other tasks. Each figure is one of the objects {"kind":
+// …} below with three more entries. "task" is the task, "rows" is the number of rows that were predicted, and "of" is
+// the number of rows from which these were taken. `probabilities` are a classifier's probabilities for each of
+// validation.rows.
 Json prediction_figures(const weft::Checkpoint& checkpoint, const Validation& validation, const SampleOptions& options,
                         const std::vector<std::vector<double>>& probabilities);
 
@@ -29,11 +30,11 @@ struct Predictions {
 };
 
 // Returns {"kind": "precision_recall", "labels": [{"label", "actual", "predicted", "precision", "recall", "f1",
-// "average_precision"}], "micro": the same and "best": {"threshold", "f1"}, "mean_average_precision", "curves":
+// "average_precision"}], "micro": {the same and "best": {"threshold", "f1"}}, "mean_average_precision", "curves":
 // [{"label", "recall", "precision", "threshold"}]}. rows.predicted has the probability of each label, and rows.actual
 // is 1 if the row has the label, else 0. A label is predicted if its probability is above 0.5. There is a curve for the
-// micro average, whose label is null, and curves for the rarest labels, at most eight. The average precision of a label
-// that no row has is null.
+// micro average, whose label is null, and one for each of the rarest labels, at most eight. The average precision of a
+// label that no row has is null.
 Json precision_recall(const std::vector<std::string>& labels, const Predictions& rows);
 
 // A predicted quantity and the outputs that predict it. A forecast has an output for each step, and other tasks have
@@ -45,7 +46,8 @@ struct PredictedTarget {
 
 // Returns {"kind": "residuals", "targets": [{"name", "mae", "rmse", "r2", "actual", "predicted", "histogram"}]}. "r2"
 // is the mean over the target's outputs. "actual" and "predicted" have at most 1000 evenly spaced points. "histogram"
-// is {"from", "width", "counts", "outside"} of actual - predicted. If there are many rows, its range leaves
+// is {"from", "width", "counts", "outside"} of actual - predicted. If there are many rows, the range of the histogram
+// leaves
 // out the lowest and the highest 0.5 % of the values. Targets after the eighth have neither points nor a histogram.
 Json residuals(const std::vector<PredictedTarget>& targets, const Predictions& rows);
 
@@ -72,8 +74,8 @@ struct ForecastWindow {
 // Returns {"kind": "forecasts", "horizon", "season", "targets": [{"name", "mae", "mae_last", "mae_season"}], "windows":
 // [{"target", "number", "history", "actual", "predicted"}]}. "mae" has the mean absolute error of the model at each
 // step. "mae_last" and "mae_season" have the errors of two simpler forecasts, which repeat the last value or the value
-// one season before. They are null if unknown. There are at most six evenly spaced windows for a single target, and at
-// most three for each of the first four targets otherwise.
+// one season before. "mae_last" and "mae_season" are null if they are unknown. There are at most six evenly spaced
+// windows for a single target, and at most three for each of the first four targets otherwise.
 Json forecasts(const std::vector<std::string>& targets, std::int64_t horizon, std::int64_t season,
                const std::vector<ForecastWindow>& windows);
 

@@ -9,10 +9,10 @@ namespace report {
 
 struct RunOptions {
   SampleOptions sample;
-  bool curves_only = false;  // no model is loaded
+  bool curves_only = false;  // whether only curves are shown, so that no model is loaded
 };
 
-// Throws an Error that says what was found instead if the folder is not that of a run.
+// Throws an Error if the folder is not the folder of a run. The Error says what was found instead.
 void check_run(const std::string& folder);
 
 // Reads the run.json in a run's folder. Throws an Error that names the file if it is damaged.
@@ -20,8 +20,8 @@ nlohmann::json read_description(const std::string& folder);
 
 // Returns {"name", "folder", "arch", "task", "steps", "settings": {"section: name": text}, "metrics", "notes": [text]},
 // and "checkpoint", "sample", "predictions", "learned" and "mixing" of its best checkpoint, or of the last one if there
-// is no best. These are null if there is nothing to show, and a note gives the reason. If run.json or metrics.jsonl is
-// damaged, throws an Error that names the file and the line.
+// is no best one. Each of these five entries is null if there is nothing to show, and a note gives the reason. If
+// run.json or metrics.jsonl is damaged, throws an Error that names the file and the line.
 Json read_run(const std::string& folder, const std::string& name, const RunOptions& options);
 
 // Returns a distinct name for each folder. The name is the last part of the path, or the whole path if several folders

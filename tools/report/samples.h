@@ -1,4 +1,4 @@
-// Samples of the output of a run's model. They are a generated text, filled-in symbols, or wrongly classified rows.
+// Samples of the output of a run's model: a generated text, filled-in symbols, or wrongly classified rows.
 #pragma once
 #include <weft/classifier.h>
 #include <weft/data.h>
@@ -12,7 +12,7 @@ namespace report {
 
 struct SampleOptions {
   std::int64_t tokens = 300;  // length of a generated text
-  std::uint64_t seed = 1;     // of the random numbers for sampling
+  std::uint64_t seed = 1;     // seed of the random numbers for sampling
   std::int64_t rows = 10000;  // maximum number of validation rows to predict
 };
 
@@ -24,8 +24,8 @@ std::int64_t sequence_length(const weft::Checkpoint& checkpoint);
 struct Validation {
   std::unique_ptr<weft::Data> data;
   weft::LabelledTexts rows;  // rows of `data`; empty for a forecast. Batches of one row have the same order.
-  std::int64_t of = 0;       // number of all rows, or of all windows of a forecast, from which these were taken
-  std::int64_t season = 0;   // of a forecast, in rows; 0: none
+  std::int64_t of = 0;       // number of all rows, or windows of a forecast, from which `rows` were taken
+  std::int64_t season = 0;   // the season of a forecast, in rows; 0: none
   bool changed = false;      // whether the file has changed since the run began
 };
 // Takes at most `rows` rows, evenly spaced. Throws an Error that names the data file if it no longer exists or can't be
@@ -46,8 +46,8 @@ Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validat
 Json confusion_sample(const weft::Classifier& classifier, const Validation& validation,
                       const std::vector<std::vector<double>>& probabilities);
 
-// Returns {"height", "width", "channels", "pixels"} for a row that is a picture. "pixels" is base64 of one byte for
-// each pixel and channel. If a side is longer than 64 pixels, each pixel is the mean of a square block of pixels.
+// Returns {"height", "width", "channels", "pixels"} for a row that is a picture. "pixels" has one byte for each pixel
+// and channel, in base64. If a side is longer than 64 pixels, each pixel is the mean of a square block of pixels.
 Json drawn_picture(const weft::LabelledTexts& rows, std::size_t row);
 
 }  // namespace report

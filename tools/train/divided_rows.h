@@ -10,11 +10,12 @@
 
 struct DividedRows {
   weft::LabelledTexts training, validation, test;  // test: empty if there is none
-  std::vector<std::string> notes;                  // about each file, and about how the rows are divided
+  std::vector<std::string> notes;                  // lines to print about each file, and about how the rows are divided
 };
 
 // `labels` are the labels that a model knows, in its order. If it is empty, the labels that occur in the data are used.
-// For a task other than the classifier, labels are targets (weft/target_rows.h), and each part may have different ones.
+// For a task other than the classifier, labels are targets (weft/target_rows.h), and the parts may have different
+// targets.
 DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels = {});
 
 // Lists labels as "a, b and 3 more", without control characters.

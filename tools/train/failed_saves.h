@@ -1,4 +1,4 @@
-// Reports saves that fail during weft train.
+// Reports failed saves during weft train.
 #pragma once
 #include <weft/error.h>
 

@@ -13,6 +13,7 @@
 // steps that were planned for the run.
 std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFolder>& folder);
 
-// Applies all settings of the run except its log, which would be replaced. If other data are given, it also leaves out
-// the format of the run's own data and the paths of its validation and test files. A recipe has none of these.
+// Applies all settings of a run or a recipe except the run's log, which would be overwritten. If other data are given,
+// the function also leaves out the format of the run's own data and the paths of its validation and test files. A
+// recipe has no such settings.
 void repeat_run(CLI::App& command, const std::string& settings, const std::string& path);

@@ -1,4 +1,4 @@
-// The file of --log. It is meant for plots.
+// The file that --log names. It is meant for plots.
 #pragma once
 #include <weft/trainer.h>
 
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <string>
 
-// Writes lines "step TAB loss TAB validation loss", with "-" for a missing value. About 200 lines have a loss. It is
-// the mean since the previous such line.
+// Writes lines "step TAB loss TAB validation loss", with "-" for a missing value. About 200 lines of a run have a loss.
+// Each loss is the mean over the steps since the previous line with a loss.
 class LossLog {
  public:
   // Opens the log to continue after `step`. Removes later lines, which were written after the last save. Throws an
@@ -22,6 +22,6 @@ class LossLog {
 
   std::string path_;
   std::ofstream file_;
-  double sum_ = 0;  // of the losses since the last line
+  double sum_ = 0;  // sum of the losses since the last line
   std::int64_t count_ = 0;
 };

@@ -14,12 +14,12 @@ weft::ForecastOptions forecast_options(const TrainOptions& o, std::int64_t lengt
 // Reads the series of --data, with the columns that the options name.
 weft::Series read_series(const TrainOptions& o);
 
-// Returns the number of the series' first rows that are the training set.
+// Returns the number of rows at the beginning of the series that form the training set.
 std::int64_t training_rows(const TrainOptions& o, const weft::Series& series);
 
 // Returns the options of a forecast with the model of a checkpoint. For `season`, see ForecastOptions.
 weft::ForecastOptions forecast_options(const weft::Checkpoint& checkpoint, std::int64_t season, std::int64_t batch);
 
-// Returns data for measuring a checkpoint on the part of the series that is the validation set of `split`.
+// Returns the data for measuring a checkpoint on the validation set that `split` defines in the series.
 std::unique_ptr<weft::RowData> measured_series(const weft::Checkpoint& checkpoint, const weft::Series& series,
                                                const weft::ForecastOptions& options, const weft::TextSplit& split);

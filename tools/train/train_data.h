@@ -16,13 +16,14 @@ struct Training {
   std::vector<std::string> new_parameters;  // with --from: parameters that the checkpoint lacks
   std::vector<std::string> columns;         // columns of the text, if the data are rows
   std::vector<std::string> second_columns;  // columns of the second text, for pairs
-  std::vector<std::string> notes;           // about the data
+  std::vector<std::string> notes;           // lines to print about the data
 };
 
 // Throws a UsageError unless either a text or rows are given, but not both.
 void check_source(const TrainOptions& o);
-// Loads the model and the data. Throws an error if no data are given, or if the task doesn't learn from such data.
+// Loads the model and the data. Throws an Error if no data are given, or if the task can't learn from the given kind of
+// data.
 Training load_training(const TrainOptions& o);
-// If the number of steps isn't given, chooses one that depends on the size of the data. Also chooses how often to
+// If the number of steps isn't given, chooses a number that depends on the size of the data. Also chooses how often to
 // validate.
 void choose_steps(TrainOptions& o, Training& training);

@@ -16,7 +16,8 @@
 // The value of --validation for runs of an earlier version of weft, whose run.json doesn't have this setting.
 inline constexpr const char* every_tenth_row = "every-tenth";
 
-// Whether the value of --validation is a share, which is above 0 and below 1. Throws an Error if it is another number.
+// Whether the value of --validation is a share, which is a number above 0 and below 1. Throws an Error if the value is
+// any other number.
 bool is_share(const std::string& validation);
 
 // Returns the metric that --best-by names, or "loss".
@@ -29,8 +30,8 @@ struct TrainOptions {
   std::string text, data, test, out, log, from, resume;
   std::string validation = "0.1";    // a share of the rows, a file, a folder, or every_tenth_row
   std::string split = "80/10/10";    // see weft::text_split
-  std::optional<std::int64_t> fold;  // index of this run's fold, from 0, if it is one of --folds
-  std::int64_t folds = 0;            // number of folds; 0: none. Without `fold`, all folds are run one after the other.
+  std::optional<std::int64_t> fold;  // index of this run's fold, from 0, if the run is one of several folds
+  std::int64_t folds = 0;            // number of folds; 0: none. Without `fold`, all folds run one after the other.
   std::string pad_to;                // "exact", a number, or empty for the default of filled_length() in train_data.cpp
   std::optional<std::int64_t> batch, steps, warmup, micro_batches, eval_every;
   std::optional<double> epochs;
@@ -38,7 +39,7 @@ struct TrainOptions {
   std::string best_by = "loss";  // one of best_by_names
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0, word_dropout = 0;
-  std::string balance;                       // a name of weft::Balance; empty: none
+  std::string balance;                       // one of weft::balances(); empty: none
   std::optional<double> focal, huber;        // see weft::ObjectiveOptions
   std::optional<std::int64_t> patch, shift;  // for pictures
   std::optional<std::int64_t> dimensions;    // of a text's vector, for the task retrieval
@@ -56,8 +57,8 @@ struct TrainOptions {
   bool recompute = false, overwrite = false, keep_going = false, find_lr = false;
 
   void add_to(CLI::App& command);
-  // Call this after parsing. It restores the rules that some options need --text or --data. They are suspended during
-  // parsing, because run.json may name the data. check_partners() checks them.
+  // Call this after parsing. It restores the rules that some options need --text or --data. These rules are suspended
+  // during parsing, because run.json may name the data. check_partners() then checks the rules.
   void parsed() const;
   // Throws an Error if --log names a file that another option names, or a file that the run itself writes.
   void check_log(const CLI::App& command) const;

@@ -7,8 +7,8 @@
 #include "train/train_data.h"
 #include "train/train_options.h"
 
-// Measures the best checkpoint on the test set, if there is one. If a signal asks to stop, prints a line and returns no
-// value.
+// Measures the best checkpoint on the test set, if the run has a test set. If a signal asks to stop, prints a line and
+// returns no value.
 std::optional<weft::TestResult> measure_test(const weft::RunFolder& folder, const Training& training,
                                              const TrainOptions& o);
 
@@ -16,10 +16,10 @@ std::optional<weft::TestResult> measure_test(const weft::RunFolder& folder, cons
 void print_test(const weft::TestResult& test, const Training& training);
 
 // Prints all results of a run. `steps` is the number of steps in this process. `test` has no value if the run has no
-// test set.
+// test set or if the test was stopped.
 void print_result(const weft::Trainer& trainer, const weft::RunResult& result, const TrainOptions& o,
                   const Training& training, std::int64_t steps, const std::optional<weft::TestResult>& test);
 
-// Prints a line for each fold's test result, and the mean and the sample standard deviation (with n - 1) of each
-// metric.
+// Prints a line with the test result of each fold. Then prints the mean and the sample standard deviation (with n - 1)
+// of each metric over the folds.
 void print_folds(const std::vector<weft::TestResult>& tests);

@@ -15,15 +15,16 @@ struct ChosenSteps {
   std::string note;  // "steps: 3,750, 5 epochs of 24,000 rows"
 };
 
-// Returns the number of steps in that many epochs, with `micro_batches` batches in each step.
+// Returns the number of steps in this number of epochs, with `micro_batches` batches in each step.
 ChosenSteps steps_of_epochs(double epochs, const TrainingSize& size, std::int64_t micro_batches);
 
 // Returns the default number of steps, which is five epochs within limits. There are at least 1,000 steps for rows and
-// 2,000 for a text, because few data need many passes, but this minimum stands for no more than 100 epochs. There are
-// at most 20,000 steps, but for rows at least one epoch. A text may be so long that an epoch would take too much time.
+// 2,000 steps for a text, because few data need many passes. But this minimum causes no more than 100 epochs. There are
+// at most 20,000 steps. Rows get at least one epoch even if it has more steps. A text doesn't, because it may be so
+// long that an epoch would take too much time.
 ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches);
 
-// Describes this rule for the help page.
+// Returns a description of the rule of usual_steps() for the help page.
 std::string describe_usual_steps();
 
 // Formats a number with separators, as in "1,234,567".

@@ -10,15 +10,16 @@
 #include <vector>
 
 struct TrialLimits {
-  std::int64_t bytes = 0;                            // maximum size of the 8-bit checkpoint; 0: it isn't quantized
+  // The maximum size of the 8-bit version of the checkpoint. 0: there is no limit and no 8-bit version.
+  std::int64_t bytes = 0;
   std::function<bool(const weft::Progress&)> go_on;  // called after each step; ends the trial by returning false
 };
 
 struct TrialResult {
-  // The score on the validation set. Higher is better. There is none if the trial was cut off or is too large.
+  // The score on the validation set. Higher is better. There is no score if the trial was ended early or is too large.
   std::optional<double> score;
   std::string text;        // "accuracy 91.20 %", or the reason why there is no score
-  std::string checkpoint;  // the folder of the run's best checkpoint, or of its 8-bit version
+  std::string checkpoint;  // the folder of the run's best checkpoint, or of the 8-bit version of this checkpoint
 };
 
 // The task and the content of the rows of --data.
@@ -27,10 +28,11 @@ struct TrialRows {
   weft::RowContent content;
 };
 
-// Reads the rows that these options of weft train name. Throws a UsageError for options that weft train refuses.
+// Reads the rows that these options of weft train name. Throws a UsageError for options that weft train rejects.
 TrialRows rows_of_trials(const std::vector<std::string>& options);
 
-// Trains a model in the folder of --out, whose content is removed first. The score is the metric of --best-by.
+// Removes the content of the folder that --out names, and trains a model in this folder. The score is the metric that
+// --best-by names.
 TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits& limits);
 
 // Measures a trial's checkpoint on the test rows of `options`, which must have --test.

@@ -10,7 +10,7 @@
 struct Choice {
   std::string option;               // "--lr"
   std::vector<std::string> values;  // "" leaves the option out
-  std::string needs, needed;        // has an effect only if option `needs` has the value `needed`; empty: always
+  std::string needs, needed;        // has an effect only if option `needs` has the value `needed`; "": always
 };
 
 // A value for each choice.
@@ -21,21 +21,21 @@ struct SearchSpace {
   std::vector<Settings> starts;  // settings to try first; choices without a value get their middle value
 };
 
-// The search spaces for rows of texts, and for rows of pictures or of other numbers (sounds, frames). `task` is a name
-// of weft::tasks(). `fixed` contains the options that the user has chosen, which are not searched.
+// The search spaces for rows of texts, and for rows of pictures or of other numbers (sounds, frames). `task` is one of
+// the names that weft::tasks() returns. `fixed` contains the options that the user has chosen, which are not searched.
 SearchSpace text_space(const std::string& task, const std::vector<std::string>& fixed);
 SearchSpace number_space(bool pictures, const std::vector<std::string>& fixed);
 
 // The settings and the score of a trial.
 struct Trial {
   Settings settings;
-  std::optional<double> score;  // higher is better; none if it was cut off, failed, or is too large
+  std::optional<double> score;  // higher is better; no value if the trial was ended early, failed, or is too large
 };
 
-// Returns the settings of the next trial. These are the starts, one after the other, and then one of the best three
-// trials with one to three settings changed. The result depends only on the arguments. It has no value if no new
-// settings are found.
+// Returns the settings of the next trial. The first trials use the starts, one after the other. Each later trial uses
+// the settings of one of the three best trials, with one to three settings changed. The result depends only on the
+// arguments. It has no value if the search finds no new settings.
 std::optional<Settings> next_settings(const SearchSpace& space, const std::vector<Trial>& trials, std::uint64_t seed);
 
-// Returns the options for weft train. They contain the settings that have an effect, in the order of the choices.
+// Returns the settings that have an effect as options for weft train, in the order of the choices.
 std::vector<std::string> options_of(const SearchSpace& space, const Settings& settings);

@@ -1,6 +1,6 @@
 /// \file
-/// Architectures: what each supports and how its models are made. A host program may add its own. make_model,
-/// load_checkpoint and everything else that works on models then finds it by its name.
+/// Architectures: what each supports and how its models are made. A host program may add its own architecture.
+/// make_model, load_checkpoint and all other functions that make models then find it by its name.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,10 +18,11 @@ namespace weft {
 struct Architecture {
   std::string name;                 ///< what Model::arch() returns
   std::vector<Task> tasks;          ///< supported tasks; among tasks with the same source, the default comes first
-  std::vector<ConfigField> fields;  ///< the fields of its config, for people to read
-  /// Makes a model for the spec's task. Its parameters come from `init` and may get other values later
-  /// (load_checkpoint), so this function must not compute anything from them. Throws an Error if the config or the
-  /// sizes don't fit. make_model has already checked task, vocabulary and classes. Several threads may call it at once.
+  std::vector<ConfigField> fields;  ///< the descriptions of the fields of its config
+  /// Makes a model for the spec's task. The model's parameters come from `init` and may get other values later
+  /// (load_checkpoint), so this function must not compute anything from them. Throws an Error if the config or a size
+  /// is invalid. make_model has already checked the task, the vocabulary and the classes. Several threads may call this
+  /// function at the same time.
   std::function<std::unique_ptr<Model>(const ModelSpec&, const Init&)> make;
   std::string no_other_task = {};  ///< why it doesn't support the other tasks, for messages; may be empty
 };
@@ -47,9 +48,9 @@ class ModelOf : public Model {
   Task task() const noexcept override { return task_; }                      ///< the task of the spec
   std::int64_t outputs() const noexcept override { return outputs_; }        ///< see Model::outputs()
   std::int64_t vocabulary() const noexcept override { return vocabulary_; }  ///< see Model::vocabulary()
-  InputSpec input() const override { return input_; }                        ///< of the spec
-  OutputSpec output() const override { return output_; }                     ///< of the spec
-  std::string config() const override { return config_to_json(config_); }    ///< every field, as JSON
+  InputSpec input() const override { return input_; }                        ///< the input of the spec
+  OutputSpec output() const override { return output_; }                     ///< the output of the spec
+  std::string config() const override { return config_to_json(config_); }    ///< every field of the config, as JSON
   /// Appends the parameters that fields() lists.
   void collect(const std::string& prefix, NamedParameters& out) const override {
     static_cast<const Self&>(*this).fields(ParameterCollector(prefix, out));
@@ -82,7 +83,7 @@ void register_architecture(Architecture architecture);
 const Architecture& architecture(const std::string& name);
 std::vector<std::string> architectures();  ///< the names of all architectures, weft's own first
 
-/// Returns the first of its tasks that learns from `source`. Throws an Error if there is none.
+/// Returns the first task of the architecture that learns from `source`. Throws an Error if there is none.
 Task usual_task(const Architecture& architecture, Source source);
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 /// \file
 /// Checkpoints. A checkpoint is a folder with model.safetensors and config.json. The metadata in model.safetensors
-/// contain everything that is needed to load it. config.json contains the same metadata for people to read.
+/// contain everything that is needed to load the model. config.json contains the same metadata in readable form.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,16 +15,16 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// What is known about a model besides its parameters.
+/// What a checkpoint records about a model in addition to its parameters.
 struct CheckpointInfo {
   std::int64_t step = 0;                       ///< number of training steps
-  std::optional<double> validation_loss = {};  ///< at that step, in nats
-  std::int64_t length = 0;                     ///< length of the training sequences; for a classifier the longest
+  std::optional<double> validation_loss = {};  ///< the validation loss after these steps, in nats
+  std::int64_t length = 0;                     ///< length of the training sequences; for a classifier, their maximum
   std::vector<std::string> labels = {};        ///< for tasks on rows: the name of each output; if empty: "1", "2", …
   std::int64_t pad_to = 0;                     ///< the length that rows are padded to; 0: rows are not padded
   bool pairs = false;                          ///< whether each row is a pair of texts (text_pair)
   std::string form = {};                       ///< the checkpoint's format: "huggingface-fnet", …; empty: weft's own
-  /// What the reader left out of another program's checkpoint, for people to read.
+  /// Readable notes on what the reader left out of another program's checkpoint.
   std::vector<std::string> notes = {};
 };
 
@@ -37,22 +37,22 @@ struct Checkpoint {
 };
 
 /// Writes each file under a temporary name in the folder, syncs it and renames it. So whenever the process stops, the
-/// folder holds a checkpoint that loads: the old one or the new one. If the folder is missing, the function makes it.
-/// In these cases it throws an Error and writes nothing: a parameter is not finite; the size of the tokenizer differs
-/// from the model's vocabulary; a classifier's labels are not distinct, or their number differs from the number of
+/// folder holds a checkpoint that can be loaded: the old one or the new one. If the folder is missing, the function
+/// makes it. Throws an Error and writes nothing if a parameter is not finite, if the size of the tokenizer differs from
+/// the model's vocabulary, if a classifier's labels are not distinct, or if their number differs from the number of
 /// outputs.
 void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info = {});
 
 /// The purpose for which a model is loaded.
 enum class Purpose {
-  training,  ///< everything that a model can do: it owns its parameters, which you can write, train and save
-  /// Forward passes and generation. The parameters stay in the file, which is mapped. When a Linear uses its weight
-  /// repeatedly, the layer packs the weight and releases the memory of the file, layer by layer. So memory holds each
-  /// weight once, either packed or in the file. A tensor that is not f32 or not aligned is copied, and is not packed.
-  /// Writing, training or saving such a model is an Error. Other programs may replace or remove the file meanwhile, as
-  /// save_checkpoint does. They must not truncate it or write to it in place: reading a part that is gone raises
-  /// SIGBUS, which ends the process. LoadOptions::copy removes this restriction.
+  training,  ///< every use: the model owns its parameters, which you can write, train and save
+  /// Forward passes and generation. The parameters stay in the file, which is mapped into memory. A Linear that uses
+  /// its weight repeatedly packs the weight, and then releases the mapped memory of this weight. So memory holds each
+  /// weight only once, either packed or mapped. A tensor that is not f32 or not aligned is copied, and is not packed.
+  /// Writing, training or saving such a model is an Error. While the model exists, other programs may replace or remove
+  /// the file, as save_checkpoint does. They must not truncate the file or write to it in place, because reading a
+  /// missing part raises SIGBUS, which ends the process. LoadOptions::copy removes this restriction.
   inference,
 };
 
@@ -62,26 +62,27 @@ struct LoadOptions {
   /// A Purpose converts to LoadOptions: load_checkpoint(folder, Purpose::inference).
   LoadOptions(Purpose what_for) : purpose(what_for) {}
 
-  Purpose purpose = Purpose::training;  ///< both purposes give the same bits
-  /// The model owns its weights even for inference, so later changes of the file don't affect it. This is for programs
-  /// that run for a long time while others may write the file. The whole file is read first. Weights are not packed,
-  /// because each would then be in memory twice. So products with many rows are a few percent slower.
+  Purpose purpose = Purpose::training;  ///< the results of a model have the same bits for both purposes
+  /// Whether the model owns its weights even for inference, so that later changes of the file don't affect the model.
+  /// Use it in programs that run for a long time while other programs may write the file. Loading then reads the whole
+  /// file. Weights are not packed, because each weight would then be in memory twice. So products with many rows are a
+  /// few percent slower.
   bool copy = false;
-  /// The task of another program's checkpoint that doesn't state it (weft/checkpoint_form.h).
+  /// The model's task, if another program wrote the checkpoint and did not record the task (weft/checkpoint_form.h).
   std::optional<Task> task = {};
 };
 
 /// Loads a checkpoint from its own folder, from the folder of a run (see checkpoint_folder), or from another program's
 /// files (see weft/checkpoint_form.h). It supports every architecture and tokenizer that is registered before the call
-/// (weft/architecture.h, weft/tokenizer.h). It makes the model with Init::shapes_only and then sets the values of the
-/// parameters, in f32, the default dtype of Init. Throws an Error that names the file if the file is missing, damaged
-/// or not weft's, if the tensors and the config don't match, or if config.json belongs to another model.
+/// (weft/architecture.h, weft/tokenizer.h). The parameters are f32 unless the checkpoint is quantized. Throws an Error
+/// that names the file if the file is missing, damaged or not a checkpoint, if the tensors and the config don't match,
+/// or if config.json belongs to another model.
 Checkpoint load_checkpoint(const std::string& folder, const LoadOptions& options = {});
 
-/// Loads a checkpoint from the bytes of a model.safetensors. For inference, the parameters stay in these bytes if the
-/// bytes have an owner, which the model then keeps. Otherwise they are copied. Unless the bytes belong to a mapped
-/// file, weights are not packed, because each would then be in memory twice. So products with many rows are a few
-/// percent slower.
+/// Loads a checkpoint from the bytes of a model.safetensors. For inference, if Bytes::owner is set, the parameters stay
+/// in these bytes and the model keeps the owner alive. Otherwise the parameters are copied. Unless the bytes belong to
+/// a mapped file, weights are not packed, because each weight would then be in memory twice. So products with many rows
+/// are a few percent slower.
 Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options = {});
 
 /// Copies the parameters of `from` to the parameters of `to` with the same names. Use it to continue with a trained
@@ -90,14 +91,15 @@ Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options = {});
 /// to copy, it throws an Error and writes nothing.
 std::vector<std::string> copy_parameters(const Model& from, const Model& to);
 
-/// The same for a classifier whose outputs are `labels`. If the checkpoint has a label of the same name, at any index,
-/// the function also copies that label's rows of the head's weight and bias. The rows of other labels in `to` don't
-/// change. The returned names include the head unless at least one of its labels is in the checkpoint. It is also an
-/// Error if the number of labels differs from the number of outputs of `to`.
+/// The same for a classifier whose outputs are `labels`. For each label that the checkpoint also has, at any index, the
+/// function also copies the label's rows of the head's weight and bias. The rows of other labels in `to` don't change.
+/// The returned names include the head's parameters unless the checkpoint has at least one of the labels. The function
+/// also throws an Error if the number of labels differs from the number of outputs of `to`.
 std::vector<std::string> copy_parameters(const Checkpoint& from, const Model& to,
                                          const std::vector<std::string>& labels);
 
-/// The properties that two interchangeable models have in common: architecture, task, sizes and tokenizer, as JSON.
+/// Returns the architecture, task, sizes and tokenizer of a model as JSON. Interchangeable models have equal
+/// descriptions.
 std::string model_description(const Model& model, const Tokenizer& tokenizer);
 
 }  // namespace weft

@@ -13,13 +13,13 @@ namespace weft {
 
 /// A checkpoint format that can be read, written, or both.
 struct CheckpointForm {
-  std::string name = {};     ///< "huggingface-fnet"
+  std::string name = {};     ///< for example "huggingface-fnet"
   std::string meaning = {};  ///< a one-line description
   /// Whether the file or folder at `path` has this format, judged by its contents. If null, the format can't be
-  /// detected, so users must give its name. Several threads may call each of these functions at once.
+  /// detected, so users must give its name. Several threads may call each of these functions at the same time.
   std::function<bool(const std::string& path)> holds = {};
-  /// Reads a checkpoint. Throws an Error, which names file and key, if anything is missing, damaged or unknown to weft.
-  /// It omits nothing silently: CheckpointInfo::notes lists what it leaves out on purpose. If null, the format can't be
+  /// Reads a checkpoint. Throws an Error that names the file and the key if anything is missing, damaged or unknown to
+  /// weft. CheckpointInfo::notes lists everything that the function leaves out on purpose. If null, the format can't be
   /// read.
   std::function<Checkpoint(const std::string& path, const LoadOptions&)> load = {};
   /// Writes a checkpoint. Returns notes on what the format can't represent. Throws an Error and writes nothing if the
@@ -35,7 +35,7 @@ void register_checkpoint_form(CheckpointForm form);
 /// Returns the format of that name. Throws an Error if there is none. The reference stays valid for the rest of the
 /// process.
 const CheckpointForm& checkpoint_form(const std::string& name);
-std::vector<std::string> checkpoint_forms();  ///< their names, "weft" first
+std::vector<std::string> checkpoint_forms();  ///< the names of all formats, "weft" first
 /// Returns the name of the format of a file or folder; empty if no format is detected.
 std::string find_checkpoint_form(const std::string& path);
 

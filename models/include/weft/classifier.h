@@ -19,11 +19,12 @@ struct Prediction {
 
 /// A trained classifier: it takes texts and returns the probabilities of labels. For a classifier of pictures, a text
 /// holds the pixels of a picture (weft/pictures.h). The result for a text has the same bits whatever other texts are in
-/// the call, with any number of threads. A row has the same form as in training: padded, or of its own length
-/// (CheckpointInfo::pad_to). Threads may share a classifier, as long as no thread writes the model's parameters.
+/// the call, with any number of threads. Rows are padded as in training (CheckpointInfo::pad_to). Threads may share a
+/// classifier, as long as no thread writes the model's parameters.
 class Classifier {
  public:
-  /// Returns why a checkpoint can't classify texts, for people to read; empty if it can.
+  /// Returns the reason why a checkpoint can't classify texts, for messages. The reason is empty if the checkpoint can
+  /// classify texts.
   static std::string why_not(const Checkpoint& checkpoint);
   /// Throws an Error unless the checkpoint's model is a classifier that takes rows of CheckpointInfo::pad_to tokens.
   explicit Classifier(Checkpoint checkpoint);
@@ -39,8 +40,8 @@ class Classifier {
   /// The same for several texts. The threads of the current Context share the work.
   std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
 
-  /// Returns the most probable labels in descending order: at most `top` (0: all), each with a probability of at least
-  /// `threshold`.
+  /// Returns the most probable labels in descending order of probability: at most `top` (0: all), each with a
+  /// probability of at least `threshold`.
   std::vector<Prediction> best(const std::vector<double>& probabilities, std::int64_t top = 1,
                                double threshold = 0) const;
   /// Returns the most probable label of a text.

@@ -16,7 +16,7 @@ namespace weft {
 /// How a batch holds rows of different lengths. A classifier gives the same results only if rows are padded as they
 /// were in training.
 enum class Padding {
-  exact,  ///< each row keeps its length; rows of a training batch have similar lengths; models see no padding
+  exact,  ///< rows are not padded for the model; rows of a training batch have similar lengths
   full,   ///< all rows are padded to the longest sequence
 };
 
@@ -29,9 +29,9 @@ class ClassifierData : public Data {
   /// Space, arXiv 1511.06349, section 3.2). In training, each symbol except [cls] and [sep] is replaced with this
   /// probability, drawn again each time the row is used. The replacement is the unknown symbol, or [mask] if the
   /// tokenizer has no unknown symbol. Throws an Error if the tokenizer has no symbol for padding or for the beginning
-  /// of a sequence; if the validation set has no row; if the training and validation sets have different labels; if
-  /// length < 2; unless 0 <= word_dropout < 1; if word_dropout > 0 and the tokenizer has neither replacement; or for a
-  /// Huber loss.
+  /// of a sequence, if the validation set has no row, if the training and validation sets have different labels, if
+  /// length < 2, if word_dropout < 0 or >= 1, if word_dropout > 0 and the tokenizer has neither replacement, or if
+  /// `learning` asks for a Huber loss.
   ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
                  std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
                  Padding padding = Padding::full, double word_dropout = 0, const LearningOptions& learning = {});
@@ -42,8 +42,9 @@ class ClassifierData : public Data {
   std::int64_t batch() const noexcept override { return batch_; }
   Batch training(std::int64_t k, const Random& random) const override;
   std::int64_t validation_batches() const noexcept override;
-  Batch validation(std::int64_t k) const override;  ///< with Padding::exact: rows of one length
-  /// "accuracy", the fraction of rows whose label has the highest logit, and "macro F1" (Confusion::macro_average)
+  Batch validation(std::int64_t k) const override;  ///< with Padding::exact, all rows have the same length
+  /// Returns a meter for "accuracy", the fraction of rows whose label has the highest logit, and for "macro F1"
+  /// (Confusion::macro_average).
   std::unique_ptr<Meter> meter() const override;
   Tensor loss(const Tensor& output, const Batch& batch) const override;
   std::vector<std::string> labels() const override { return labels_; }

@@ -7,8 +7,9 @@
 ///   …
 /// }
 /// \endcode
-/// This list serves to read, check, write and describe the config. Fields have the type bool, std::int64_t, double or
-/// std::string. A number may have a range. A field that a later version added may end in Written::unless_default.
+/// weft reads, checks, writes and describes the config with this list. Fields have the type bool, std::int64_t, double
+/// or std::string. The last arguments of `visit` are optional: a range for a number, and Written::unless_default for a
+/// field that a later version added.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A config field, for people to read.
+/// The description of a config field.
 struct ConfigField {
   std::string name;     ///< its key
   std::string usual;    ///< its default value, as JSON
@@ -30,7 +31,7 @@ struct ConfigField {
 /// When config_to_json writes a field.
 enum class Written {
   always,          ///< always
-  unless_default,  ///< only if it differs from the default, so that configs older than the field stay the same
+  unless_default,  ///< only if it differs from the default, so that configs that are older than the field don't change
 };
 
 /// The range of a number: lowest <= value < end.
@@ -49,7 +50,7 @@ struct ConfigFieldRef {
   std::variant<bool*, std::int64_t*, double*, std::string*> value;  ///< a pointer to its value
   const char* meaning;                                              ///< a one-line description
   ConfigRange range = {};                                           ///< the range of a number
-  Written written = Written::always;                                ///< when JSON contains it
+  Written written = Written::always;                                ///< when config_to_json writes it
 };
 using ConfigFieldRefs = std::vector<ConfigFieldRef>;  ///< the fields of one config, which must outlive this list
 
@@ -103,8 +104,8 @@ std::string write_config(const ConfigFieldRefs& fields, const ConfigFieldRefs& u
 /// Implements config_fields. The current values are the defaults.
 std::vector<ConfigField> describe_config(const ConfigFieldRefs& fields);
 
-/// Returns references to the fields that Config::fields lists, in that order. Throws an Error if the list lacks a field
-/// of a plain struct.
+/// Returns references to the fields that Config::fields lists, in that order. If the struct is an aggregate, throws an
+/// Error if the list lacks one of its fields.
 template <class Config>
 ConfigFieldRefs config_field_refs(Config& config) {
   ConfigFieldRefs refs;
@@ -122,7 +123,7 @@ Config config_from_json(const std::string& where, const std::string& json) {
   return config;
 }
 
-/// Writes every field to a JSON object, except Written::unless_default fields that have their default value.
+/// Returns a JSON object with every field, except fields with Written::unless_default that have their default value.
 template <class Config>
 std::string config_to_json(Config config) {
   Config usual;

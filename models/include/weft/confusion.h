@@ -17,7 +17,7 @@ std::vector<std::int64_t> predicted_labels(const Tensor& logits);
 
 /// The scores of one label, or their mean over the labels. A ratio whose denominator is 0 counts as 0.
 struct LabelScores {
-  double precision = 0;        ///< among the rows predicted to have the label, the fraction that does
+  double precision = 0;        ///< among the rows predicted to have the label, the fraction that has it
   double recall = 0;           ///< among the rows that have the label, the fraction predicted to have it
   double f1 = 0;               ///< harmonic mean of precision and recall
   std::int64_t actual = 0;     ///< number of rows that have the label

@@ -23,11 +23,10 @@ struct Batch {
   Tensor tokens;               ///< (b, n) i64; undefined for a model that reads no tokens
   Tensor target;               ///< language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
   std::int64_t predicted = 0;  ///< the number of targets that the loss counts
-  std::int64_t bytes = 0;      ///< the length of the text that these targets stand for; 0 if there is none
-  /// The lengths of the rows, in ascending order. They are for rows on which padding must have no effect: a Trainer
-  /// runs the model separately on the rows of each length. Every row must then count as one predicted target, or the
-  /// target must be (b, n) i64 with -100 where nothing is predicted. If empty, all rows have the tensor's length,
-  /// padding included.
+  std::int64_t bytes = 0;      ///< the bytes of text that these targets stand for; 0 if there is no text
+  /// The lengths of the rows, in ascending order. They serve to avoid any effect of padding: a Trainer runs the model
+  /// separately on the rows of each length. Every row must then count as one predicted target, or the target must be
+  /// (b, n) i64 with -100 where nothing is predicted. If empty, all rows have the tensor's length, padding included.
   std::vector<std::int64_t> lengths = {};
   Tensor frames = {};  ///< see ModelInput (weft/input.h); undefined for a model that reads only tokens
   /// Further tensors (b, …), by name, that a custom loss needs.
@@ -39,7 +38,7 @@ constexpr std::int64_t ignored_target = -100;
 
 /// A score such as "accuracy" or "MAE".
 struct Metric {
-  std::string name;              ///< for people to read
+  std::string name;              ///< the name that programs show
   double value = 0;              ///< 1 is the best value, unless lower_is_better
   bool lower_is_better = false;  ///< true for an error in the unit of the targets; 0 is its best value
   bool is_share = true;          ///< the value lies between 0 and 1, so programs may print it in percent
@@ -50,12 +49,13 @@ class Meter {
  public:
   virtual ~Meter() = default;
   virtual void add(const Tensor& output, const Batch& batch) = 0;  ///< adds a model's output for the batch
-  virtual std::vector<Metric> metrics() const = 0;                 ///< over all batches so far; the names never change
-  virtual std::optional<Confusion> confusion() const;              ///< counts of labels; none unless overridden
+  /// Returns the metrics over all batches so far. The names of the metrics never change.
+  virtual std::vector<Metric> metrics() const = 0;
+  virtual std::optional<Confusion> confusion() const;  ///< counts of labels; none unless overridden
   /// Everything added so far, as bytes that another meter's add_counts() takes. If meters override this, ranks share
   /// the work of a validation. Otherwise only rank 0 measures the metrics. Returns none unless overridden.
   virtual std::optional<std::string> counts() const { return std::nullopt; }
-  /// Adds those of another meter of the same data.
+  /// Adds the counts() of another meter for the same data.
   virtual void add_counts(const std::string& counts) { (void)counts; }
 };
 
@@ -64,14 +64,14 @@ class Meter {
 class Data {
  public:
   virtual ~Data() = default;
-  virtual Task task() const noexcept = 0;  ///< what models trained on it predict
+  virtual Task task() const noexcept = 0;  ///< what models that learn from these data predict
   virtual const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept = 0;  ///< never null; see no_tokenizer()
   virtual InputSpec input() const { return {}; }     ///< the frames of its batches; by default none
   virtual std::int64_t length() const noexcept = 0;  ///< the maximum length of a sequence
   virtual std::int64_t batch() const noexcept = 0;   ///< the number of sequences in a training batch
   /// Returns training batch k of the run that `random` identifies. The batch depends only on these two arguments.
-  /// Throws an Error if the training set is empty. A Trainer calls this from threads of its own, while other threads
-  /// call the other functions.
+  /// Throws an Error if the training set is empty. A Trainer calls this from its own threads, while other threads call
+  /// the other functions.
   virtual Batch training(std::int64_t k, const Random& random) const = 0;
   virtual std::int64_t validation_batches() const noexcept = 0;  ///< at least 1
   virtual Batch validation(std::int64_t k) const = 0;            ///< validation batch k; always the same
@@ -80,38 +80,39 @@ class Data {
   virtual Tensor loss(const Tensor& output, const Batch& batch) const;
   /// Returns a meter for metrics other than the loss; null if there are none.
   virtual std::unique_ptr<Meter> meter() const { return nullptr; }
-  /// For tasks on rows: the names of the labels, or of the predicted numbers, in the order of the outputs. May be
-  /// empty.
+  /// For tasks on rows: the names of the labels, or of the predicted numbers, in the order of the outputs. The list may
+  /// be empty.
   virtual std::vector<std::string> labels() const { return {}; }
   /// For classifiers: the length to which every row is padded; 0 if validation rows are not padded.
   virtual std::int64_t pad_to() const noexcept { return 0; }
   /// Whether each row is a pair of texts (text_pair).
   virtual bool pairs() const noexcept { return false; }
-  /// Returns the size of the data and a hash. They tell whether two objects hold the same data.
+  /// Returns the size of the data and a hash, as a text. Objects with equal texts count as the same data.
   virtual std::string fingerprint() const = 0;
 };
 
-/// Throws an Error unless lowest <= length, batch >= 1, and a batch fits into memory.
+/// Throws an Error unless lowest <= length, batch >= 1, and a batch is small enough for the memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
 /// How the tokens of a text are split by position, in percent: first the training set, then the validation set. The
-/// rest is not used. If the training set is empty, the whole validation set is evaluated; otherwise at most its first
-/// million tokens.
+/// rest is not used. If the training set is empty, the whole validation set is evaluated. Otherwise at most the first
+/// million tokens of the validation set are evaluated.
 struct TextSplit {
   int training = 90;    ///< the size of the training set, in percent
   int validation = 10;  ///< the size of the validation set, in percent
 
   /// The percentage of the text that follows both sets.
   int rest() const noexcept { return 100 - training - validation; }
-  /// A split that evaluates the rest as a test set: its validation set is the rest, and its training set is everything
-  /// before that.
+  /// Returns a split that evaluates the rest as a test set. Its validation set is the rest of this split, and its
+  /// training set is everything before the rest.
   TextSplit test() const noexcept { return {training + validation, rest()}; }
 };
 /// Converts percentages for the training, validation and test sets, such as "80/10/10". Throws an Error unless these
 /// are three whole numbers that add up to 100, of which the first two are at least 1.
 TextSplit text_split(const std::string& name);
 
-/// Learns a character tokenizer for a language model of the text. It has a mask symbol if the task needs one.
+/// Learns a character tokenizer for a language model of the text. The tokenizer has a mask symbol if the task needs
+/// one.
 std::shared_ptr<const Tokenizer> text_tokenizer(const std::string& text, Task task);
 
 /// A text for language models. Training uses windows at random positions. Validation uses consecutive windows that

@@ -1,5 +1,5 @@
 /// \file
-/// Vectors of texts, and the search for the nearest of many vectors.
+/// Vectors that represent texts, and the search for the vectors that are nearest to a query.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,16 +10,16 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Computes vectors of texts. Threads may share an Embedder, as long as no thread writes the model's parameters.
+/// Computes a vector for each text. Threads may share an Embedder, as long as no thread writes the model's parameters.
 class Embedder {
  public:
-  /// For a model of Task::retrieval, the vector is its output. For any other model that reads only tokens, it is the
-  /// mean of its features (Model::features) over the tokens that are not padding. Throws an Error if the model reads
-  /// numbers, or if the tokenizer was not made for the model's texts.
+  /// For a model of Task::retrieval, the vector is the model's output. For any other model that reads only tokens, the
+  /// vector is the mean of the model's features (Model::features) over the tokens that are not padding. Throws an Error
+  /// if the model reads numbers, or if the tokenizer does not belong to the model.
   explicit Embedder(Checkpoint checkpoint);
 
   /// Returns the vectors (texts, dimensions()) f32, each with the Euclidean norm 1. Texts are tokenized as in training.
-  /// Throws an Error if a text is not UTF-8 or has no symbols.
+  /// Throws an Error if a text is not UTF-8, has a zero byte, or has no symbols.
   Tensor operator()(const std::vector<std::string>& texts) const;
   /// The number of elements of a vector.
   std::int64_t dimensions() const noexcept { return dimensions_; }
@@ -35,12 +35,12 @@ class Embedder {
 
 /// A vector found by nearest().
 struct Neighbor {
-  std::int64_t index;  ///< the row of the vector
+  std::int64_t index;  ///< the index of the vector's row
   double similarity;   ///< its inner product with the query
 };
 
 /// Returns the `top` rows of `vectors` (n, d) that have the largest inner products with the query (d), in descending
-/// order. Ties keep the order of the rows. Both tensors are f32, but the vectors may be bf16. The search is exact and
+/// order. Ties keep the order of the rows. The query is f32, and the vectors are f32 or bf16. The search is exact and
 /// reads each vector once. Throws an Error for other shapes.
 std::vector<Neighbor> nearest(const Tensor& vectors, const Tensor& query, std::int64_t top);
 

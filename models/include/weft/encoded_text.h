@@ -1,5 +1,5 @@
 /// \file
-/// A text as the ids of its symbols. The ids of a large text are kept in a file, so a text may have any size.
+/// A text as the ids of its symbols. The ids of a large text are stored in a file, so a text may have any size.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,11 +14,11 @@
 namespace weft {
 
 /// Reads the text of a file and drops a byte order mark at its beginning. Throws an Error if the file can't be read, is
-/// empty, or is not UTF-8; the Error then names the byte offset.
+/// empty, or is not UTF-8. For a file that is not UTF-8, the Error names the byte offset.
 std::string read_text(const std::string& path);
 
-/// The same in pieces, for learn_tokenizer. Pieces end at line ends where possible. The function opens the file when
-/// pieces are requested, and never holds the whole file in memory.
+/// Gives the same text in pieces, for learn_tokenizer. Pieces end at line ends where possible. The function opens the
+/// file when pieces are requested, and never holds the whole file in memory.
 Texts text_file(const std::string& path);
 
 /// The ids of a text. An id takes 2 bytes if the tokenizer has up to 65536 symbols, otherwise 4 bytes. Objects are
@@ -29,10 +29,11 @@ class EncodedText {
   /// Encodes a text in memory. Throws the Errors of Tokenizer::encode().
   EncodedText(std::string_view text, const Tokenizer& tokenizer, const TextPlace& place = {});
   /// Encodes the text of a file, which it reads like read_text(). If the text has more than 16 MB (or `most_in_memory`
-  /// bytes), the function writes the ids to the file `cache` and reads them from it when needed. If hashes of text,
-  /// tokenizer and ids show that this file already holds these ids, it is not written again. You may remove the file at
-  /// any time. If `cache` is empty, the file is a temporary one. Throws an Error that names file and byte in the cases
-  /// of read_text() and Tokenizer::encode(), and an Error if the cache can't be written.
+  /// bytes), the function writes the ids to the file `cache` and reads them from it when needed. If hashes of the text,
+  /// the tokenizer and the ids show that the file already holds these ids, the function does not write the file again.
+  /// You may remove the file at any time. If `cache` is empty, the file is a temporary one. Throws the Errors of
+  /// read_text() and Tokenizer::encode(), with the names of the file and the byte, and an Error if the cache can't be
+  /// written.
   static EncodedText of_file(const std::string& path, const Tokenizer& tokenizer, const std::string& cache = "",
                              std::uint64_t most_in_memory = std::uint64_t{16} << 20);
 

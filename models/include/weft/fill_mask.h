@@ -16,13 +16,13 @@ struct FilledText {
   std::vector<std::vector<Prediction>> gaps;  ///< for each gap in order: the predicted symbols, most probable first
 };
 
-/// Predicts each symbol for which the text contains "[mask]", in upper or lower case. The tokenizer's own mask symbol
-/// ("[MASK]") is such a gap, too. Each gap gets at most `top` symbols (0: all), each with a probability of at least
-/// `threshold`. Special symbols are left out. The function makes one forward pass over the text, padded to at least
-/// CheckpointInfo::pad_to tokens. If the tokenizer has [sep], the row is [cls] text [sep]. Threads may share the
-/// checkpoint. Throws an Error if the model is not a masked language model; if the tokenizer has only special symbols;
-/// if the text has no "[mask]", can't be encoded or is longer than the model's maximum; or if the model's output is not
-/// finite.
+/// Predicts a symbol for each gap in the text. A gap is "[mask]", in upper or lower case, or the name of the
+/// tokenizer's own mask symbol. Each gap gets at most `top` symbols (0: all), each with a probability of at least
+/// `threshold`. Special symbols are not predicted. The function makes one forward pass over the text, padded to at
+/// least CheckpointInfo::pad_to tokens. If the tokenizer has [sep], the row is [cls] text [sep]. Threads may share the
+/// checkpoint. Throws an Error if the model is not a masked language model, if the tokenizer has only special symbols,
+/// if the text has no gap, can't be encoded or is longer than the model's maximum length, or if the model's output is
+/// not finite.
 FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std::int64_t top = 5, double threshold = 0);
 
 }  // namespace weft

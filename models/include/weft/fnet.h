@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The position of the norms in an encoder layer.
+/// Where the norms of an encoder layer are.
 enum class NormPlace {
   pre,   ///< "pre": before the mixing and before the feed-forward network
   post,  ///< "post": after the residual sums, as in the paper
@@ -27,7 +27,7 @@ NormPlace norm_place_from_name(const std::string& name);
 /// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
 ///
 /// With a grid, x holds the patches of pictures, and mix(x) = Re(FFT over rows (FFT over columns (FFT over d))).
-/// Threads may call it at once, each with its own Context, as long as no thread writes a parameter.
+/// Several threads may call it at the same time, each with its own Context, as long as no thread writes a parameter.
 class FnetLayer : public Layer<FnetLayer> {
  public:
   /// The default activation is that of the paper.
@@ -35,7 +35,7 @@ class FnetLayer : public Layer<FnetLayer> {
             double dropout = 0, Activation activation = Activation::gelu_tanh, const PatchGrid& grid = {});
   /// x (b, n, d_model) -> the same shape. Dropout is active if `random` is given.
   Tensor operator()(const Tensor& x, const Random* random = nullptr) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("mixing_norm", mixing_norm);
@@ -44,11 +44,11 @@ class FnetLayer : public Layer<FnetLayer> {
     visit("output_norm", output_norm);
   }
 
-  LayerNorm mixing_norm;  ///< the norm of the mixing
+  LayerNorm mixing_norm;  ///< before the mixing (pre), or after its residual sum (post)
   Linear proj1;           ///< d_model -> d_ffn
   Linear proj2;           ///< d_ffn -> d_model
-  LayerNorm output_norm;  ///< the norm of the feed-forward network
-  NormPlace place;        ///< where both norms are
+  LayerNorm output_norm;  ///< before the feed-forward network (pre), or after its residual sum (post)
+  NormPlace place;        ///< the position of both norms
   Activation activation;  ///< after proj1
   Dropout dropout;        ///< after proj2
   PatchGrid grid;         ///< if defined, the sequence is a picture, which is mixed along both axes
@@ -66,20 +66,21 @@ enum class FnetEmbeddingsKind {
 /// Returns the kind of that name. Throws an Error if there is none.
 FnetEmbeddingsKind fnet_embeddings_from_name(const std::string& name);
 
-/// Embeddings of any of these kinds. Threads may call them at once, like their parts.
+/// Embeddings of any of these kinds. Several threads may call them at the same time, as with all layers.
 class FnetEmbeddings : public Layer<FnetEmbeddings> {
  public:
-  /// Draws the weights from N(0, 0.02²), as in BERT, or from N(0, 1/d_model) for the kind sinusoidal.
+  /// Draws the weights from N(0, 0.02²), as in BERT, or from N(0, 1/d_model) for the kinds sinusoidal and plain.
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                  const Init& init, double eps = 1e-12, FnetEmbeddingsKind kind = FnetEmbeddingsKind::bert);
   /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0) -> (b, n, d_model) in the given precision. Throws an
   /// Error if n > seq_len, or if types are given but the kind has none.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
-  /// The word part of the embedding: tokens (b, n) -> word[token], or √d_model · word[token], (b, n, d_model).
+  /// Returns only the word embeddings of tokens (b, n): word[token] for the kind bert, √d_model · word[token] for the
+  /// other kinds. The result has the shape (b, n, d_model).
   Tensor words(const Tensor& tokens) const;
-  /// The embedding with x (b, n, d_model) instead of words().
+  /// Returns the complete embedding, with x (b, n, d_model) in place of the result of words().
   Tensor around(const Tensor& x, const Tensor& types, Precision precision) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("word", word);
@@ -93,7 +94,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
     LayerNorm norm;      ///< normalizes the sum of the embeddings
     Linear projection;   ///< d_model -> d_model
 
-    /// For weft/layers.h.
+    /// Lists the parameters and parts, see weft/layers.h.
     template <class Visit>
     void fields(Visit visit) const {
       visit("position", position);
@@ -110,14 +111,14 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
   std::shared_ptr<detail::SinusoidalPositions> positions_;  // only for the kind sinusoidal
 };
 
-/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Threads may call it at once, like Linear.
+/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Several threads may call it at the same time, as with Linear.
 class FnetPooler : public Layer<FnetPooler> {
  public:
   /// Throws an Error if d_model is below 1.
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
   /// x (b, n, d_model), n >= 1 -> (b, d_model).
   Tensor operator()(const Tensor& x) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("dense", dense);
@@ -129,8 +130,8 @@ class FnetPooler : public Layer<FnetPooler> {
 /// What an Fnet has after its encoder.
 enum class FnetHead {
   task,           ///< "task": the head that the task needs
-  pooler,         ///< "pooler": a pooler beside the masked language model's head; for a classifier only the pooler
-  next_sentence,  ///< "next-sentence": whether the second text follows the first; classifiers then have 2 classes
+  pooler,         ///< "pooler": a masked language model also has a pooler; a classifier has only a pooler
+  next_sentence,  ///< "next-sentence": says whether the second text follows the first; classifiers then have 2 classes
   /// "last": for a classifier, a linear layer on the last token, even if that is padding, without a pooler. Rows must
   /// end with [CLS], and padding must be before it.
   last,
@@ -139,7 +140,7 @@ enum class FnetHead {
 /// Returns the head of that name. Throws an Error if there is none.
 FnetHead fnet_head_from_name(const std::string& name);
 
-/// The options of "fnet", under their names in the config.
+/// The options of "fnet", with their names in the config.
 struct FnetConfig {
   static constexpr const char* arch = "fnet";  ///< the name of the architecture
 
@@ -154,15 +155,15 @@ struct FnetConfig {
   double eps = 1e-12;               ///< epsilon of the norms
   double dropout = 0;               ///< probability of dropout after the embeddings and in each layer
   std::string head = "task";        ///< or "pooler", "next-sentence", "last", "mean": see FnetHead
-  bool tied = true;                 ///< the masked language model's decoder shares the word embeddings' weight
-  std::int64_t separator = -1;      ///< the token that ends each of two texts; the second is of type 1; -1: none
-  std::string mixing = "sequence";  ///< or "picture": along the rows and the columns of a picture's patches
+  bool tied = true;                 ///< the masked language model's decoder shares the weight of the word embeddings
+  std::int64_t separator = -1;      ///< the token that ends each of two texts; the second has type 1; -1: none
+  std::string mixing = "sequence";  ///< or "picture": mixes along the rows and the columns of a picture's patches
   std::string embeddings = "bert";  ///< or "sinusoidal", "plain": see FnetEmbeddingsKind
 
   /// d_ffn, or 4 d_model if d_ffn is 0.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
 
-  /// For weft/config.h.
+  /// Lists the fields, see weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -202,8 +203,9 @@ struct FnetConfig {
   }
 };
 
-/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). Frames (weft/input.h) replace the word
-/// embeddings, or are added to them. Threads may call it at once, like its parts.
+/// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). If the model reads frames (weft/input.h),
+/// their embeddings are added to the word embeddings, or replace them if there are no tokens. Several threads may call
+/// it at the same time, as with all layers.
 class FnetEncoder : public Layer<FnetEncoder> {
  public:
   /// Throws an Error if the norm, the activation or the kind of embeddings is unknown, or if a size is below 1.
@@ -217,7 +219,7 @@ class FnetEncoder : public Layer<FnetEncoder> {
                     Precision precision = Precision::f32, bool recompute = false) const;
   /// Returns the input of the first layer, without dropout: (b, n, d_model).
   Tensor embed(const ModelInput& input, const Tensor& types = {}, Precision precision = Precision::f32) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embeddings", embeddings);
@@ -226,7 +228,7 @@ class FnetEncoder : public Layer<FnetEncoder> {
     visit("norm", final_norm_);
   }
 
-  FnetEmbeddings embeddings;             ///< of tokens and positions
+  FnetEmbeddings embeddings;             ///< the embeddings of tokens and positions
   std::optional<FrameEmbedding> frames;  ///< defined if the model reads frames
   std::vector<FnetLayer> layers;         ///< in order
   Dropout dropout;                       ///< after the embeddings
@@ -245,20 +247,20 @@ struct FnetOutputs {
   Tensor classes = {};
 };
 
-/// The model: an encoder and a head. FnetHead lists further heads.
+/// The model: an encoder and a head. The list shows the default heads, and FnetHead lists further ones.
 ///
-/// - Masked language model: decoder(norm(act(transform(x)))). The decoder's weight is tied to the word embeddings, or
-///   its own.
-/// - Tasks with one output for each row: linear(pooler(x)) of the first token, or linear(x) of the last token or of the
-///   mean. If the model reads no tokens, it is linear(x) of the mean.
+/// - Masked language model: decoder(norm(act(transform(x)))). The decoder shares the weight of the word embeddings, or
+///   has its own weight.
+/// - Tasks with outputs for each row: linear(pooler(x)) of the first token. For a model that reads no tokens: linear(x)
+///   of the mean over the sequence.
 /// - Tagging: linear(x) of each token.
 ///
-/// A causal language model is an Error, because the mixing sees later tokens.
+/// A causal language model is an Error, because the mixing reads later tokens.
 class Fnet : public ModelOf<Fnet, FnetConfig> {
  public:
-  /// See make_model, which makes one by name.
+  /// make_model calls this for the architecture "fnet".
   Fnet(const ModelSpec& spec, const Init& init);
-  /// The entry of this architecture in the table of architectures.
+  /// Returns the description of this architecture (weft/architecture.h).
   static Architecture architecture();
 
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
@@ -268,7 +270,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("encoder", encoder_);
@@ -277,8 +279,8 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
     visit(language_model_ ? "next_sentence" : "classifier", classes_);
   }
 
-  /// tokens (b, n) i64, types (b, n) i64. Without types, they follow from the config's separator. Returns the outputs
-  /// of every head.
+  /// tokens (b, n) i64, types (b, n) i64. If `types` is undefined, the separator in the config determines the types.
+  /// Returns the outputs of every head.
   FnetOutputs run(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr) const;
 
   /// The model without its head, for inspecting each layer.

@@ -20,22 +20,22 @@ struct GenerateOptions {
   double temperature = 1;     ///< divides the logits; 0: always the most probable symbol
   std::int64_t top_k = 0;     ///< samples from the k most probable symbols; 0: from all
   std::uint64_t seed = 1;     ///< the same model, prompt, options and seed give the same text
-  double top_p = 1;           ///< of these, samples from the most probable ones whose probabilities add up to top_p
+  double top_p = 1;           ///< after top_k: samples from the most probable symbols with a total probability of top_p
   std::vector<std::string> stop = {};  ///< generation ends before the first occurrence of one of these texts
 };
 
-/// Continues a prompt. Reading the prompt costs one forward pass over it; Model::stream describes the cost of each new
-/// symbol. `out` receives the text of a symbol as soon as it is known. If a stop text may have begun, `out` receives
-/// the text once that is decided. `out` returns false to stop. Special symbols are never chosen. An empty prompt stands
-/// for a line end (or the tokenizer's first symbol). Returns the number of new symbols. An exception that `out` throws
-/// reaches the caller. Throws an Error if the model is not a causal language model, if the prompt can't be encoded, or
-/// if an option is out of its range.
+/// Continues a prompt. Reading the prompt costs one forward pass. Model::stream describes the cost of each new symbol.
+/// `out` receives the text of a symbol as soon as it is known. Text that could be the beginning of a stop text is held
+/// back until the next symbols show whether it is one. `out` returns false to end the generation. Special symbols are
+/// never chosen. An empty prompt stands for a line end, or for the tokenizer's first symbol if the tokenizer has no
+/// line end. Returns the number of new symbols. An exception that `out` throws reaches the caller. Throws an Error if
+/// the model is not a causal language model, if the prompt can't be encoded, or if an option is out of its range.
 std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                       const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
 
 /// Generates the same text as generate(), bit for bit, but one symbol per call. Use it in programs that can't wait
-/// inside a call. Only one thread may use it at a time. Model and tokenizer must outlive it, and the model must meet
-/// the conditions of TokenStream.
+/// inside a call. Only one thread may use a Generation at a time. The model and the tokenizer must outlive it, and the
+/// model must meet the conditions of TokenStream.
 class Generation {
  public:
   /// Reads the prompt. Throws the Errors of generate().
@@ -51,7 +51,7 @@ class Generation {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Text that was added to one of several continuations.
+/// New text of one of several continuations.
 struct SampleText {
   std::int64_t sample = 0;  ///< 0 … samples - 1
   std::string text;         ///< may be empty
@@ -60,16 +60,16 @@ struct SampleText {
 
 /// Computes several continuations of one prompt, in batches of up to eight. Sample s has the same bits as the result of
 /// generate() with the seed options.seed + s. The prompt is read only once. `out` receives each symbol as soon as it is
-/// known: the samples of a batch take turns, and the first eight samples precede the ninth. `out` returns false to end
-/// that sample. Returns the number of new symbols in all samples. Throws the Errors of generate(), and an Error if
-/// samples < 1.
+/// known: the samples of a batch take turns, and the first eight samples precede the ninth. If `out` returns false, the
+/// sample whose text it received ends. Returns the number of new symbols in all samples. Throws the Errors of
+/// generate(), and an Error if samples < 1.
 std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                               const GenerateOptions& options, std::int64_t samples,
                               const std::function<bool(const SampleText&)>& out);
 
 /// Returns the symbol that u in [0, 1) selects from the distribution softmax(logits / temperature). Only the top_k most
 /// probable symbols take part, and of these only the most probable ones whose probabilities add up to top_p (Holtzman
-/// et al. 2019, arXiv 1904.09751). logits (vocabulary) may have any real dtype. Throws an Error if a logit is not
+/// et al. 2019, arXiv 1904.09751). The logits (vocabulary) may have any real dtype. Throws an Error if a logit is not
 /// finite.
 std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u, double top_p = 1);
 

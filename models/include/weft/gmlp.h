@@ -1,7 +1,7 @@
 /// \file
 /// gMLP: Pay Attention to MLPs, Liu et al. 2021, arXiv 2105.08050. Sequences have the shape (b, n, d), as in all
-/// layers. In the functions named tokens_first they have the shape (n, b, d). A gMLP mixes fastest along the first of
-/// these axes, so models transpose once before all blocks, and once after them.
+/// layers. In the functions named tokens_first, they have the shape (n, b, d). Mixing tokens is fastest if they are on
+/// the first axis, so models transpose once before all blocks, and once after them.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ struct SpatialMask {
   SpatialMask() = default;
   /// Only the tokens where `mask` is 1. Its shape is (n, n, 1), or (1, n, 1) for the same mask for every i.
   SpatialMask(Tensor mask) : tensor(std::move(mask)) {}
-  /// Only the tokens j <= i. This takes half the work of a tensor.
+  /// Only the tokens j <= i. This takes half as many operations as a mask tensor.
   static SpatialMask causal() {
     SpatialMask mask;
     mask.is_causal = true;
@@ -30,30 +30,30 @@ struct SpatialMask {
   }
 
   Tensor tensor;           ///< (n, n, 1), (1, n, 1) or undefined
-  bool is_causal = false;  ///< only j <= i, in addition to what the tensor selects
+  bool is_causal = false;  ///< selects only j <= i, in addition to the tensor's selection
 };
 
 /// The mask (n, n, 1) with ones where j <= i.
 Tensor causal_mask(std::int64_t n, DType dtype = DType::f32);
 
 /// Mixes the tokens of v = norm(z2) and gates the result with z1, both (n, b, d_z/2). A spatial gating unit does this
-/// over the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream has its own function instead.
+/// over the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream passes its own function instead.
 using SpatialMix = std::function<Tensor(const Tensor& z1, const Tensor& v)>;
 
 /// The spatial gating unit (section 2.2). z (b, n, d_z) has the halves z1 and z2:
 /// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), with W = weight[:n,:n].
-/// Threads may call it at once, each with its own Context, as long as no thread writes a parameter.
+/// Several threads may call it at the same time, each with its own Context, as long as no thread writes a parameter.
 class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
  public:
-  /// Draws weight from U(-0.01, 0.01) and sets bias to ones, so at first tokens hardly mix. Throws an Error if d_z is
-  /// odd.
+  /// Draws weight from U(-0.01, 0.01) and sets bias to ones, so that tokens hardly mix before training. Throws an Error
+  /// if d_z is odd.
   SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
   /// z (b, n, d_z) -> (b, n, d_z/2). Throws an Error if n > seq_len.
   Tensor operator()(const Tensor& z, const SpatialMask& mask = {}) const;
   /// The same for z (n, b, d_z) -> (n, b, d_z/2), without transposing. If `mix` is given, it replaces weight, mask and
-  /// bias. Throws an Error also if both a mask and `mix` are given.
+  /// bias. Also throws an Error if both a mask and `mix` are given.
   Tensor tokens_first(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("norm", norm);
@@ -68,7 +68,7 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
 };
 
 /// One block (figure 1), x (b, n, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
-/// Threads may call it at once, like its parts.
+/// Several threads may call it at the same time, as with all layers.
 class GmlpBlock : public Layer<GmlpBlock> {
  public:
   /// d_ffn is the number of channels after proj1, before the split into halves. Throws an Error if d_ffn is odd.
@@ -79,7 +79,7 @@ class GmlpBlock : public Layer<GmlpBlock> {
   /// The same for x (n, b, d_model). `mix` is passed to the spatial gating unit.
   Tensor tokens_first(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
                       const SpatialMix& mix = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("norm", norm);
@@ -95,7 +95,7 @@ class GmlpBlock : public Layer<GmlpBlock> {
   Dropout dropout;        ///< on the output of proj2, before x is added
 };
 
-/// The options of "gmlp", under their names in the config.
+/// The options of "gmlp", with their names in the config.
 struct GmlpConfig {
   static constexpr const char* arch = "gmlp";  ///< the name of the architecture
 
@@ -107,7 +107,7 @@ struct GmlpConfig {
   bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
   double dropout = 0;          ///< probability of dropout in each block
 
-  /// For weft/config.h.
+  /// Lists the fields, see weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -123,26 +123,27 @@ struct GmlpConfig {
   }
 };
 
-/// The model: embedding · √d_model plus sinusoidal positions; blocks; a final LayerNorm; a linear head. Frames
-/// (weft/input.h) replace the embedding, or are added to it.
+/// The model: embedding · √d_model plus sinusoidal positions, then the blocks, a final LayerNorm and a linear head. If
+/// the model reads frames (weft/input.h), their embeddings are added to those of the tokens, or replace them if there
+/// are no tokens.
 ///
-/// - Language models: the head gives (b, n, vocabulary). The blocks of a causal model have the causal mask, those of a
-///   masked model have no mask.
-/// - Tasks with one output for each row: no mask, and the mean over the tokens that are not padding (0). The head gives
-///   (b, outputs).
-/// - Tagging: no mask. The head gives (b, n, outputs).
+/// - Language models: the head gives (b, n, vocabulary). The blocks of a causal model have the causal mask. The blocks
+///   of a masked model have no mask.
+/// - Tasks with outputs for each row: the blocks have no mask. The head takes the mean over the tokens that are not
+///   padding (0), and gives (b, outputs).
+/// - Tagging: the blocks have no mask. The head gives (b, n, outputs).
 class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
  public:
-  /// See make_model, which makes one by name.
+  /// make_model calls this for the architecture "gmlp".
   Gmlp(const ModelSpec& spec, const Init& init);
-  /// The entry of this architecture in the table of architectures.
+  /// Returns the description of this architecture (weft/architecture.h).
   static Architecture architecture();
 
   std::int64_t max_length() const noexcept override { return config_.seq_len; }
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);
@@ -151,12 +152,12 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
     visit("norm", norm_);
     visit("head", head_);
   }
-  /// For each layer, the stream keeps norm(z2) of every token in its window. A full window (seq_len tokens) moves by
-  /// half its length: one forward pass reads the newer half again from position 0.
+  /// For each layer, the stream keeps norm(z2) of every token in its window. When the window is full (seq_len tokens),
+  /// it moves by half its length. One forward pass then reads the newer half again, starting at position 0.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
-  /// The blocks in order, for inspecting what each has learned: blocks()[0].sgu.weight.
+  /// The blocks in order, for inspecting what each has learned, for example blocks()[0].sgu.weight.
   const std::vector<GmlpBlock>& blocks() const noexcept { return blocks_; }
 
  private:

@@ -17,7 +17,7 @@ struct ModelInput {
   Tensor frames;  ///< f32 or f64: (b, n, channels), pictures (b, height, width, channels), or undefined
 };
 
-/// The grid of patches of a picture. The sequence of a model contains them row by row.
+/// The grid of patches of a picture. A model's sequence contains the patches row by row.
 struct PatchGrid {
   std::int64_t rows = 0;     ///< number of patches from top to bottom; 0: the sequence is not a picture
   std::int64_t columns = 0;  ///< number of patches from left to right
@@ -43,14 +43,14 @@ struct InputSpec {
   std::int64_t height = 0;    ///< height of a picture, in pixels; 0: the model reads sequences of frames
   std::int64_t width = 0;     ///< width of a picture, in pixels
   std::int64_t patch = 1;     ///< side of the square patches of a picture, in pixels; it divides height and width
-  /// Position embeddings. "architecture": those that the architecture also adds to tokens. "none". "sinusoidal".
-  /// "learned": a trained table.
+  /// The kind of position embeddings: "architecture" (those that the architecture also adds to tokens), "none",
+  /// "sinusoidal", or "learned" (a trained table).
   std::string positions = "architecture";
   std::int64_t length = 0;   ///< maximum number of frames in a sequence, for learned positions; not needed for pictures
   std::vector<double> mean;  ///< mean of each channel: the model reads (x - mean) / deviation; empty: it reads x
   std::vector<double> deviation;   ///< standard deviation of each channel, above 0
   SoundSpec sound;                 ///< how frames are computed, if the input is a sound
-  std::vector<std::string> names;  ///< names of the channels, for people and for reading tables; may be empty
+  std::vector<std::string> names;  ///< names of the channels, which are also the columns of tables; may be empty
 
   /// Whether the model reads numbers.
   bool defined() const noexcept { return channels > 0; }
@@ -62,8 +62,9 @@ struct InputSpec {
   PatchGrid grid() const noexcept { return is_picture() ? PatchGrid{height / patch, width / patch} : PatchGrid{}; }
 };
 
-/// The unit of the numbers that a model predicts. For the result y of its last layer, the outputs are y · deviation +
-/// mean. The spec belongs to the model and to its checkpoint. Both lists are empty, or have one number for each output.
+/// The unit of the numbers that a model predicts. If y is the result of the model's last layer, the outputs are y ·
+/// deviation + mean. The spec belongs to the model and to its checkpoint. Both lists are empty, or have one number for
+/// each output.
 struct OutputSpec {
   std::vector<double> mean;       ///< usually the mean of the training targets
   std::vector<double> deviation;  ///< usually their standard deviation; above 0
@@ -77,7 +78,8 @@ void check_output_spec(const OutputSpec& spec, std::int64_t outputs);
 /// Returns the mean and the standard deviation of each output, computed from targets (rows, outputs). A constant output
 /// gets the deviation 1. Throws an Error if there is no row or if a number is not finite.
 OutputSpec output_spec(const Tensor& targets);
-/// Converts y (…, outputs) to the unit. The result is f32 if y is bf16. Returns y itself if the spec is empty.
+/// Converts y (…, outputs) to the unit in the spec. The result is f32 if y is bf16. Returns y itself if the spec is
+/// empty.
 Tensor in_unit(const Tensor& y, const OutputSpec& spec);
 
 /// Throws an Error if a size is below its minimum, if the patch doesn't divide the picture, if the name of the
@@ -98,20 +100,20 @@ void set_normalization(InputSpec& spec, const Tensor& frames);
 /// not a picture.
 PatchGrid mixing_grid(const std::string& model, const std::string& mixing, const InputSpec& input);
 
-/// Divides pictures into patches, in row order; the pixels in a patch are in row order, too (Dosovitskiy et al. 2020,
-/// arXiv 2010.11929, section 3.1): (b, h, w, c) -> (b, (h/p) · (w/p), p · p · c). Throws an Error unless p divides h
+/// Divides pictures into patches (Dosovitskiy et al. 2020, arXiv 2010.11929, section 3.1). The patches, and the pixels
+/// in each patch, are in row order: (b, h, w, c) -> (b, (h/p) · (w/p), p · p · c). Throws an Error unless p divides h
 /// and w.
 Tensor patches_of(const Tensor& pictures, std::int64_t patch);
 
-/// The embedding of frames, or of a picture's patches: W (x - mean) / deviation + b, plus positions if the spec asks
-/// for them. Threads may call it at once, like Linear.
+/// The embedding of frames, or of a picture's patches: W (x - mean) / deviation + b, plus positions if the spec has
+/// any. Several threads may call it at the same time, as with Linear.
 class FrameEmbedding : public Layer<FrameEmbedding> {
  public:
   /// Makes the projection, a Linear, and draws learned positions from N(0, 0.02²).
   FrameEmbedding(const InputSpec& spec, std::int64_t d_model, const Init& init);
   /// frames as in ModelInput -> (b, n, d_model). Throws an Error for other shapes.
   Tensor operator()(const Tensor& frames) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("projection", projection);

@@ -1,6 +1,6 @@
 /// \file
-/// Labeled texts: rows that have a text and a label each. This header reads common file formats: CSV, TSV, JSON lines,
-/// fastText's format, and one folder for each label. A row may hold a picture instead of a text.
+/// Labeled texts: rows that have a text and a label each. This header has functions that read common file formats: CSV,
+/// TSV, JSON lines, fastText's format, and one folder for each label. A row may hold a picture instead of a text.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,42 +20,44 @@ enum class DataFormat {
   csv,
   tsv,        ///< fields separated by tabs; quotation marks are text unless they enclose the whole field
   semicolon,  ///< like csv, but with semicolons
-  jsonl,      ///< a JSON object in each line, whose keys are the columns
+  jsonl,      ///< a JSON object in each line; its keys are the columns
   fasttext,   ///< lines of words and "__label__NAME", in any order; if a line has several labels, the first counts
-  /// A folder for each label, with a file for each text. Files beside these folders and hidden files are ignored. If
+  /// A folder for each label, with a file for each text. Files outside these folders and hidden files are ignored. If
   /// the rows are pictures or sounds, text files such as README or notes.txt are ignored, too.
   folders,
-  /// Pictures in MNIST's format, *images-idx3*, with their labels in the file *labels-idx1* in the same folder.
+  /// Pictures in MNIST's format. The name of their file contains "images-idx3". Their labels are in the same folder, in
+  /// the file whose name has "labels-idx1" instead.
   idx,
   /// A word and its tag in each line, and an empty line after each sentence. The tag is in the last column, or in the
-  /// column that `label` names. Tabs or blanks separate the columns. Each sentence is a row: its words and its tags,
-  /// each joined by blanks.
+  /// column that `label` names. Tabs or blanks separate the columns. Each sentence is a row. The row's text is the
+  /// words, and its label is the tags, both joined by blanks.
   conll,
-  /// NumPy arrays: x.npy, with its labels in y.npy in the same folder, or both in an .npz file. Arrays of bytes (rows,
-  /// h, w) or (rows, h, w, c) are pictures. Arrays of other numbers (rows, n) or (rows, n, c) are sequences of frames.
+  /// NumPy arrays: the rows in x.npy and the labels in y.npy in the same folder, or both arrays in an .npz file. Arrays
+  /// of bytes (rows, h, w) or (rows, h, w, c) are pictures. Arrays of other numbers (rows, n) or (rows, n, c) are
+  /// sequences of frames.
   npy,
 };
 
 const char* data_format_name(DataFormat format) noexcept;   ///< "auto", "csv", "tsv", "semicolon", "jsonl", …
 DataFormat data_format_from_name(const std::string& name);  ///< throws an Error for an unknown name
-std::vector<std::string> data_formats();                    ///< their names
+std::vector<std::string> data_formats();                    ///< the names of all formats
 
 /// How to read labeled texts. Options that you don't set are detected from the first rows.
 struct LabelledOptions {
   DataFormat format = DataFormat::automatic;  ///< the format of the file or folder
   /// For CSV, TSV and semicolons: whether the first row is a header.
   std::optional<bool> header;
-  /// The columns of the text: their names, or their numbers from 1. The contents of several columns are joined by
-  /// blanks.
+  /// The columns of the text, given by their names or by their numbers from 1. The contents of several columns are
+  /// joined by blanks.
   std::vector<std::string> text;
   /// The columns of the second text, given in the same way, if each row is a pair of texts (text_pair).
   std::vector<std::string> second = {};
-  std::string label;  ///< the column of the label: its name, or its number from 1
-  /// The labels that a model knows, in the order of its outputs; any other label is an Error. If empty: the labels in
-  /// the data.
+  std::string label;  ///< the column of the label, given by its name or by its number from 1
+  /// The labels that a model knows, in the order of its outputs. Any other label is an Error. If the list is empty, the
+  /// labels are those in the data.
   std::vector<std::string> labels;
   bool literal_quotes = false;  ///< for CSV, TSV and semicolons: quotation marks are always text
-  /// The same as literal_quotes, but other formats ignore it, while literal_quotes is an Error for them.
+  /// The same as literal_quotes, but without an Error for formats to which literal_quotes does not apply.
   bool literal_quotes_where_possible = false;
   /// The labels are texts (Task::retrieval), so line breaks and other control characters in them become blanks.
   /// Otherwise control characters in a label are an Error.
@@ -79,14 +81,14 @@ enum class RowContent {
 };
 const char* row_content_name(RowContent content) noexcept;  ///< "texts", "pictures", …
 
-/// Rows of a text and a label each. A text may hold the bytes of a picture, a sound or a sequence of frames, see
+/// Rows that have a text and a label each. A text may hold the bytes of a picture, a sound or a sequence of frames, see
 /// RowContent.
 struct LabelledTexts {
-  std::vector<std::string> texts;    ///< one for each row, as content() says
+  std::vector<std::string> texts;    ///< one for each row; content() says what they hold
   std::vector<std::int64_t> labels;  ///< for each text, the index of its label in `names`
   std::vector<std::string> names;    ///< the distinct names of the labels
-  std::string form;                  ///< the detected format, for people to read
-  /// The columns of the text: their names, or their numbers from 1. Empty for formats without columns.
+  std::string form;                  ///< a description of the detected format, for messages
+  /// The columns of the text, given by their names or by their numbers from 1. Empty for formats without columns.
   std::vector<std::string> columns;
   /// The columns of the second text, given in the same way, if rows are pairs.
   std::vector<std::string> second_columns = {};
@@ -95,7 +97,7 @@ struct LabelledTexts {
   PictureSize picture = {};   ///< the size of every picture, if rows are pictures
   std::int64_t rate = 0;      ///< samples per second in every row, if rows are sounds
   std::int64_t channels = 0;  ///< numbers in a frame, if rows are sequences of frames
-  /// The number of ignored files in the folders of labels: hidden files, and texts beside pictures.
+  /// The number of ignored files in the folders of labels: hidden files, and text files among pictures or sounds.
   std::int64_t ignored = 0;
 
   /// What the rows hold.
@@ -106,33 +108,33 @@ struct LabelledTexts {
 
 /// Reads the labeled texts of a file, or of a folder that has one folder for each label. The label names are
 /// options.labels. If that list is empty, they are the labels in the data: in numeric order if all of them are whole
-/// numbers, otherwise in byte order. A byte order mark is dropped; UTF-16 is an Error. An Error names the file, the row
-/// (from 1, counting a header but no empty lines), the line if its number differs, what was expected, and the option of
-/// `weft train` that would help.
+/// numbers, otherwise in byte order. A byte order mark is dropped. UTF-16 is an Error. An Error about a row names the
+/// file, the row (from 1, counting a header but no empty lines), the line if its number differs from that of the row,
+/// what was expected, and the option of `weft train` that would help.
 LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options = {});
 /// The same for the contents of a file; `where` names the file in errors.
 LabelledTexts parse_labelled(std::string_view content, const std::string& where, const LabelledOptions& options = {});
-/// Makes labeled texts from rows in memory: a text and a label each. Names and their order are as above. Only the
-/// options `labels` and `labels_are_texts` have an effect. Throws an Error if there are no rows, or if the numbers of
-/// texts and labels differ. It also throws an Error, which names the row from 1, if a label is empty, unknown, not
-/// UTF-8, or has a control character.
+/// Makes labeled texts from texts and labels in memory. The label names and their order are determined as in
+/// read_labelled(). Only the options `labels` and `labels_are_texts` have an effect. Throws an Error if there are no
+/// rows, or if the numbers of texts and labels differ. It also throws an Error, which names the row from 1, if a label
+/// is empty, unknown, not UTF-8, or has a control character.
 LabelledTexts labelled_rows(std::vector<std::string> texts, const std::vector<std::string>& labels,
                             const LabelledOptions& options = {});
 
 /// Reads texts to classify, row by row, with all their fields.
 class TextRows {
  public:
-  /// Opens a file in one of the formats for training, but without the need for labels, or a folder of pictures or
-  /// sounds. Returns null if each line of the file is a text. The function assumes this unless one of these holds:
-  /// options.format says otherwise; the first row is a JSON object or has a __label__; the file's name ends in .csv,
-  /// .tsv or .tab; the first row names the columns; each of the first rows has tabs or quotation marks and one of
-  /// options.labels. If it can't detect the columns of the text, it throws an Error that names the file and the option
-  /// of `weft classify` that would help.
+  /// Opens a file in one of the formats of labeled texts, or a folder of pictures or sounds. Labels may be missing.
+  /// Returns null if each line of the file is a text. The function assumes that each line is a text unless
+  /// options.format is another format, the first row is a JSON object or has a __label__, the file's name ends in .csv,
+  /// .tsv or .tab, the first row names the columns, or each of the first rows has tabs or quotation marks and one of
+  /// options.labels. If the function can't detect the columns of the text, it throws an Error that names the file and
+  /// the option of `weft classify` that would help.
   static std::unique_ptr<TextRows> open(const std::string& path, const LabelledOptions& options = {});
   virtual ~TextRows() = default;
 
-  virtual const std::string& form() const noexcept = 0;  ///< the detected format, for people to read
-  /// The names of the columns; empty if they have none.
+  virtual const std::string& form() const noexcept = 0;  ///< a description of the detected format, for messages
+  /// The names of the columns; empty if the columns have no names.
   virtual const std::vector<std::string>& names() const noexcept = 0;
   /// Reads the text of the next row. Unless `fields` is null, it also reads the row's fields, one for each name.
   /// Returns false at the end. Throws an Error that names the row if the row is bad.

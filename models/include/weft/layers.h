@@ -1,9 +1,10 @@
 /// \file
-/// Layers: parameters and the operation that uses them. Every layer and every model has
+/// Layers. A layer has parameters and an operation that uses them. Every layer and every model has
 /// - `Tensor operator()(x) const`, the forward pass,
-/// - its parameters and parts listed once, named as in PyTorch's state_dict, in
+/// - a list of its parameters and parts, with names as in PyTorch's state_dict, in
 ///   `template <class Visit> void fields(Visit visit) const { visit("norm", norm); visit("proj", proj); … }`,
-/// - `void collect(prefix, out) const`, which appends its parameters. Layer and ModelOf implement it with that list.
+/// - `void collect(prefix, out) const`, which appends its parameters. Layer and ModelOf implement it with the list in
+///   fields().
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,23 +30,23 @@ struct ParameterBudget {
   std::int64_t elements = 0;    ///< number of elements of all of them together
 };
 
-/// How parameters are made: their dtype, and random values that depend on the seed and on the place in the model. Every
-/// parameter of a model comes from here. A parameter beyond the budget is an Error, because a config can ask for more
-/// memory than there is. Only one thread may use a budget.
+/// How parameters are made: their dtype and their random values, which depend on the seed and on the parameter's place
+/// in the model. Every parameter of a model is made by an Init. A parameter that exceeds the budget causes an Error.
+/// The budget exists because a config can require more memory than there is. Only one thread may use a budget.
 struct Init {
   Random random{0};                   ///< the generator for this place in the model
   DType dtype = DType::f32;           ///< f32 or f64
   ParameterBudget* budget = nullptr;  ///< null: no limit
-  /// Parameters have only a shape: all elements are one shared 0. This is for inspecting a model without running it,
-  /// and for load_checkpoint, which then gives each parameter its value. Assigning to such a parameter has no effect,
-  /// and writing its elements is an Error.
+  /// Whether parameters have a shape but no memory: all elements are one shared 0. Use it to inspect a model without
+  /// running it. load_checkpoint also uses it, and then gives each parameter its value. Assigning to such a parameter
+  /// has no effect, and writing its elements is an Error.
   bool shapes_only = false;
 
   /// Returns the Init for the k-th part of this place.
   Init child(std::uint64_t k) const { return {random.split(k), dtype, budget, shapes_only}; }
-  /// Makes a parameter with uniform values in [low, high).
+  /// Makes a parameter with values from the uniform distribution over [low, high).
   Parameter uniform(const Shape& shape, double low, double high) const;
-  /// Makes a parameter with normal values of mean 0.
+  /// Makes a parameter with values from N(0, deviation²).
   Parameter normal(const Shape& shape, double deviation) const;
   /// Makes a parameter whose elements are all `value`.
   Parameter full(const Shape& shape, double value) const;
@@ -65,8 +66,8 @@ class ParameterCollector {
   void operator()(const std::string& name, const Parameter& parameter) const {
     if (parameter.defined()) out_.emplace_back(prefix_ + name, parameter);
   }
-  /// Adds a part that has fields() or its own collect(), as "name.…". With an empty name, its parameters look like the
-  /// layer's own.
+  /// Adds the parameters of a part that has fields() or its own collect(). Their names begin with "name.". If the name
+  /// is empty, they have no such prefix and look like the layer's own parameters.
   template <class Part>
   void operator()(const std::string& name, const Part& part) const {
     collect(part, name.empty() ? prefix_ : prefix_ + name + ".", 0);
@@ -76,7 +77,7 @@ class ParameterCollector {
   void operator()(const std::string& name, const std::optional<Part>& part) const {
     if (part) (*this)(name, *part);
   }
-  /// Parts in order: "name.0.…", "name.1.…", ….
+  /// Adds several parts in order. The names of their parameters begin with "name.0.", "name.1.", ….
   template <class Part>
   void operator()(const std::string& name, const std::vector<Part>& parts) const {
     for (std::size_t i = 0; i < parts.size(); ++i) (*this)(name + "." + std::to_string(i), parts[i]);
@@ -117,17 +118,18 @@ NamedParameters parameters_of(const Part& layer) {
 
 /// y = x Wᵀ + b.
 ///
-/// When no tape records, the layer keeps a packed copy of the weight between calls with more than a few rows. This
-/// takes the memory of the weight a second time; a recorded call releases it. If the model was loaded for inference and
-/// the weight is in a mapped file, the layer packs the weight in the second such call, or in the ninth call with few
-/// rows. It then releases the memory of the original weight, and all calls read the packed one.
+/// When no tape records, a call with more than a few rows packs the weight, and the layer keeps this packed copy for
+/// later calls. The copy takes as much memory as the weight. A call that a tape records releases the copy. If the model
+/// was loaded for inference and the weight is in a mapped file, the layer packs the weight in the second call with more
+/// than a few rows, or in the ninth call with few rows. It then releases the memory of the mapped weight, and all calls
+/// read the packed copy.
 ///
-/// For a bf16 x, the packed weight is bf16, half as large. The first call that isn't recorded makes it, even with few
-/// rows, because otherwise each call would round the weight. The first call packs a quantized weight (weft/quantize.h).
-/// An i8 weight is packed for quantized_linear, whatever the precision.
+/// If x is bf16, the packed copy is bf16 and takes half as much memory. The first call that no tape records then packs
+/// the weight, even if x has few rows, because otherwise each call would have to round the weight. The first call also
+/// packs a quantized weight (weft/quantize.h). An i8 weight is packed for quantized_linear, whatever the precision.
 ///
-/// Copies share the parameters and the packed weight. Several threads may call it at once, each with its own Context,
-/// as long as no thread writes a parameter. A lock protects the packed weight.
+/// Copies of a layer share the parameters and the packed weight. Several threads may call a layer at the same time,
+/// each with its own Context, as long as no thread writes a parameter. A lock protects the packed weight.
 class Linear : public Layer<Linear> {
  public:
   /// Draws weight (out, in) and bias (out) from U(-1/√in, 1/√in), as in PyTorch's Linear. Throws an Error if a size is
@@ -135,7 +137,7 @@ class Linear : public Layer<Linear> {
   Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias = true);
   /// x (…, in) -> (…, out), after the epilogue.
   Tensor operator()(const Tensor& x, const Epilogue& epilogue = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);
@@ -150,14 +152,14 @@ class Linear : public Layer<Linear> {
 };
 
 /// Normalizes over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
-/// Threads may call it at once, like Linear.
+/// Several threads may call it at the same time, as with Linear.
 class LayerNorm : public Layer<LayerNorm> {
  public:
-  /// The weight starts with ones, the bias with zeros.
+  /// Sets the weight to ones and the bias to zeros.
   LayerNorm(std::int64_t d, const Init& init, double eps = 1e-5);
   /// x (…, d) -> (…, d). If `residual` is defined, the layer normalizes x + residual.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);
@@ -180,18 +182,18 @@ class SimpleRmsNorm {
   double eps;  ///< added to the root mean square
 };
 
-/// Looks up rows of a matrix by index. Threads may call it at once, like Linear.
+/// Looks up rows of a matrix by index. Several threads may call it at the same time, as with Linear.
 class Embedding : public Layer<Embedding> {
  public:
-  Embedding() = default;  ///< no table, for a model without a vocabulary; calling it is an Error
+  Embedding() = default;  ///< has no table, for a model without a vocabulary; calling it is an Error
   /// Draws weight (count, d) from N(0, deviation²).
   Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation = 1);
   /// indices (…) i64 -> (…, d), in f32 for a quantized table. Throws an Error for an index outside 0 … count-1.
   Tensor operator()(const Tensor& indices) const;
-  /// The head of a model that ties its output to its embedding: x (…, d) -> x Eᵀ + b, (…, count). bias is (count) or
-  /// undefined.
+  /// Computes logits with this table E, for a model whose head shares the weight of its embedding: x (…, d) -> x Eᵀ +
+  /// b, (…, count). The bias b has the shape (count) or is undefined.
   Tensor logits(const Tensor& x, const Tensor& bias = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);
@@ -203,19 +205,19 @@ class Embedding : public Layer<Embedding> {
   std::shared_ptr<detail::KeptWeight> kept_;
 };
 
-/// Drops elements with probability p if the call gets a generator. Each call of a forward pass takes a child of the
-/// generator. Without a generator (inference), it is the identity.
+/// Sets each element to 0 with probability p if a call gets a random generator. In a forward pass, each call needs its
+/// own child of the generator. Without a generator, as in inference, a call returns x.
 class Dropout {
  public:
   /// `probability` is p.
   explicit Dropout(double probability = 0) : p(probability) {}
-  /// Takes x of any shape. The elements that stay are scaled by 1/(1-p).
+  /// Takes x of any shape. The remaining elements are scaled by 1/(1-p).
   Tensor operator()(const Tensor& x, const Random* random) const;
 
   double p;  ///< 0 <= p < 1
 };
 
-/// Converts a parameter to an operand: its tensor, or an undefined tensor.
+/// Returns the tensor of a parameter, or an undefined tensor if the parameter is undefined.
 inline Tensor optional(const Parameter& p) { return p.defined() ? Tensor(p) : Tensor(); }
 
 /// Returns the number of elements of all parameters. A parameter that occurs twice counts once.

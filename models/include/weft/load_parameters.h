@@ -1,5 +1,6 @@
 /// \file
-/// load_parameters: copies the tensors of a file into a model's parameters. The file may use other names for them.
+/// load_parameters: copies the tensors of a file into a model's parameters. The tensors may have other names than the
+/// parameters.
 #pragma once
 #include <functional>
 #include <string>
@@ -12,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// How a tensor of a file is used.
+/// What load_parameters() does with a tensor of a file.
 struct TensorRole {
   TensorRole() = default;  ///< the tensor is left out on purpose
   /// The tensor is the value of the parameter with that name, either unchanged or as `how` transforms it.
@@ -25,39 +26,40 @@ struct TensorRole {
   std::function<Tensor(const Tensor&)> arrange = {};
 };
 
-/// Returns the role of each tensor, given its name in the file. If null, each tensor belongs to the parameter with the
-/// same name. Several tensors may belong to one parameter, for example if a file holds a tied one twice. Their values
-/// must then be equal.
+/// A function that returns the role of a tensor, given the tensor's name in the file. If null, each tensor belongs to
+/// the parameter with the same name. Several tensors may belong to one parameter, for example if a file holds a tied
+/// weight twice. The values of these tensors must then be equal.
 using Rename = std::function<TensorRole(const std::string& tensor)>;
 
 /// Which names load_parameters found, and which it did not.
 struct LoadReport {
   std::string file = {};                    ///< path of the file
-  std::vector<std::string> loaded = {};     ///< parameters that got their value
-  std::vector<std::string> missing = {};    ///< parameters without a tensor, which are unchanged
+  std::vector<std::string> loaded = {};     ///< parameters that received a value
+  std::vector<std::string> missing = {};    ///< parameters without a tensor; they are unchanged
   std::vector<std::string> unused = {};     ///< tensors that belong to no parameter
   std::vector<std::string> left_out = {};   ///< tensors that Rename left out on purpose
   std::vector<std::string> misshapen = {};  ///< "NAME is (2, 3), but the config requires (3, 2)", and other mismatches
 
   /// Whether every parameter has its tensor, and every tensor that isn't left out has its parameter.
   bool complete() const noexcept { return missing.empty() && unused.empty() && misshapen.empty(); }
-  /// The problems, with names, as a text; empty if complete().
+  /// Returns a message that lists the problems and the names; empty if complete().
   std::string text() const;
 };
 
 /// Options of load_parameters.
 struct LoadParametersOptions {
   Purpose purpose = Purpose::training;  ///< inference: values stay in the file if dtype and alignment allow it
-  bool partial = false;                 ///< load what fits, even if other tensors are missing or unused; see the report
+  bool partial = false;                 ///< loads the tensors that fit even if there are problems with others
 };
 
-/// Sets the parameters of `model` (which may have been made with Init::shapes_only) to the values in the file,
-/// converted to the parameters' dtype. Unless the report is complete(), it throws an Error that lists everything
-/// missing, unused or misshapen, and writes nothing. With `partial` it does not throw this Error, and writes only what
-/// fits. A parameter that isn't writable() is always an Error. No other thread may use the model meanwhile.
+/// Sets the parameters of `model` to the values in the file, converted to the dtype of the parameters. The model may
+/// have been made with Init::shapes_only. If the report is not complete(), the function throws an Error that lists
+/// everything missing, unused or misshapen, and writes nothing. With `partial`, the function does not throw this Error,
+/// and writes only the values that fit. A parameter that isn't writable() always causes an Error. No other thread may
+/// use the model during the call.
 LoadReport load_parameters(const Model& model, const SafetensorsFile& file, const Rename& rename = {},
                            const LoadParametersOptions& options = {});
-/// The same for any parameters, for example those of a layer's collect().
+/// The same for any parameters, for example those that a layer's collect() appends.
 LoadReport load_parameters(const NamedParameters& parameters, const SafetensorsFile& file, const Rename& rename = {},
                            const LoadParametersOptions& options = {});
 

@@ -16,11 +16,11 @@
 namespace weft {
 
 /// Texts that grow together, token by token. A new stream holds one empty text. If the architecture has its own stream,
-/// a token costs O(d·n) (gMLP) or O(d·log² n) (TNN) instead of a forward pass over the whole text. The results for a
-/// text have the same bits whatever other texts are in the stream. Only one thread may use a stream and all streams
-/// selected from it; several streams of one model may run at once. The model must outlive the stream and keep its
-/// parameters and precision: append() is an Error if someone wrote a parameter or changed the precision after the first
-/// append(). After an Error the texts are unchanged.
+/// appending a token costs O(d·n) (gMLP) or O(d·log² n) (TNN) instead of a forward pass over the whole text. The
+/// results for a text have the same bits whatever other texts are in the stream. Only one thread at a time may use a
+/// stream and the streams selected from it. Several streams of one model may run at the same time. The model must
+/// outlive the stream. Its parameters and its precision must not change: append() throws an Error if someone wrote a
+/// parameter or changed the precision after the first append(). After an Error, the texts are unchanged.
 class TokenStream {
  public:
   virtual ~TokenStream() = default;
@@ -28,14 +28,14 @@ class TokenStream {
   virtual std::int64_t texts() const noexcept = 0;
   /// Appends n >= 1 tokens, 0 … vocabulary-1, to each text. tokens: (texts, n) i64. Returns the logits (texts,
   /// vocabulary) for the token after the last. Up to rounding, these are the logits of a forward pass over the text, or
-  /// over its end if the text is longer than max_length(). Many tokens at once, such as a prompt, cost one forward
-  /// pass. No tape records it.
+  /// over its end if the text is longer than max_length(). Many tokens in one call, such as a prompt, cost one forward
+  /// pass. No tape records the call.
   virtual Tensor append(const Tensor& tokens) = 0;
-  /// Returns a stream that continues some of these texts, each as often as its index is in `texts`. For example, {0, 0,
-  /// 0} makes three continuations of one prompt, and {0, 2} omits text 1. The streams share memory until one of them
-  /// writes to it. Throws an Error if the list is empty, or for an index outside 0 … texts()-1.
+  /// Returns a stream that continues some of these texts, each as often as its index occurs in `texts`. For example,
+  /// {0, 0, 0} makes three continuations of one prompt, and {0, 2} omits text 1. The streams share memory until one of
+  /// them writes to it. Throws an Error if the list is empty, or for an index outside 0 … texts()-1.
   virtual std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const = 0;
-  /// Appends one token to the only text. Returns the logits (vocabulary) for the token after it.
+  /// Appends one token to the stream's only text. Returns the logits (vocabulary) for the token after it.
   Tensor next(std::int64_t token);
 };
 
@@ -47,15 +47,16 @@ class Model {
 
   virtual const char* arch() const noexcept = 0;  ///< "gmlp", "tnn", "fnet", …
   virtual Task task() const noexcept = 0;         ///< the task that the model was made for
-  /// Symbols of the vocabulary (language models), or ModelSpec::classes.
+  /// Number of outputs: the symbols of the vocabulary for language models, ModelSpec::classes for other tasks.
   virtual std::int64_t outputs() const noexcept = 0;
   /// Number of symbols of the input; 0 if the model reads no tokens.
   virtual std::int64_t vocabulary() const noexcept = 0;
   virtual std::string config() const = 0;  ///< a JSON object; make_model makes the same model from it
 
-  /// The numbers that the model reads instead of tokens, or in addition to them. By default it reads only tokens.
+  /// The numbers that the model reads instead of tokens, or in addition to them. By default the model reads only
+  /// tokens.
   virtual InputSpec input() const { return {}; }
-  /// The unit of the numbers that the model predicts. By default they have none.
+  /// The unit of the numbers that the model predicts. By default the numbers have no unit.
   virtual OutputSpec output() const { return {}; }
 
   /// The maximum length of a sequence, in tokens, frames or patches; 0: no limit.
@@ -66,8 +67,8 @@ class Model {
   virtual std::string config_for(Task task) const;
   /// Whether a classifier ignores token 0 as padding. If not, rows may be padded with any token.
   virtual bool skips_padding() const noexcept { return true; }
-  /// Whether its outputs are features instead of logits. Such a model is only an encoder, for further training or for
-  /// use in programs.
+  /// Whether the model's outputs are features instead of logits. Such a model is only an encoder, for further training
+  /// or for use in programs.
   virtual bool gives_features() const noexcept { return false; }
 
   /// tokens (b, n) i64 -> logits: (b, n, vocabulary) for language models, (b, classes) for classifiers, where token 0
@@ -76,15 +77,15 @@ class Model {
   virtual Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const = 0;
 
   /// Returns the outputs for an input of any kind. The task determines their shape (OutputShape in weft/task.h). By
-  /// default this calls the function above, and throws an Error if there are frames. An architecture that reads frames
-  /// overrides both.
+  /// default this calls operator(), and throws an Error if there are frames. An architecture that reads frames
+  /// overrides both functions.
   virtual Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const;
 
   /// The hidden states for tokens (b, n) i64, after the final norm and before the head: (b, n, d_model), without
-  /// dropout. Throws an Error if the architecture doesn't support this, or if the model doesn't read only tokens.
+  /// dropout. Throws an Error if the architecture doesn't support this, or if the model reads frames.
   virtual Tensor features(const Tensor& tokens) const;
 
-  /// Appends the parameters. Each has a unique name that begins with `prefix`; checkpoints find parameters by name.
+  /// Appends the parameters. Each has a unique name that begins with `prefix`. Checkpoints find parameters by name.
   virtual void collect(const std::string& prefix, NamedParameters& out) const = 0;
   /// All parameters, always in the same order. They are handles, so writing to one of them writes to the model.
   NamedParameters parameters() const;
@@ -92,22 +93,22 @@ class Model {
   /// Makes a new, empty text. Throws an Error unless this is a causal language model. By default each token costs a
   /// forward pass over the last max_length() tokens. An architecture may override this.
   virtual std::unique_ptr<TokenStream> stream() const;
-  /// Why each token that is appended to stream() costs a forward pass over the text, for users to read: "its
-  /// architecture …". Empty if a token doesn't cost that much.
+  /// The reason why each token that is appended to stream() costs a forward pass over the text, for messages: "its
+  /// architecture …". Empty if a token costs less.
   virtual std::string why_stream_is_slow() const;
 
   /// The precision of the computation. It is not a property of the model, but of how the model is run. A custom
-  /// architecture applies it where it embeds its tokens (in_precision). All later activations then have that dtype. An
-  /// architecture that does not apply it computes in the dtype of its parameters.
+  /// architecture applies the precision where it embeds its tokens (in_precision). All later activations then have that
+  /// dtype. An architecture that does not apply the precision computes in the dtype of its parameters.
   Precision precision() const noexcept { return precision_; }
   /// Sets the precision for training, evaluation, token streams and every other use. The default is f32. Throws an
   /// Error for bf16 unless all parameters are f32 or quantized (weft/quantize.h).
   void set_precision(Precision precision);
 
   /// Whether a recorded forward pass keeps only the input of each layer, so that backward computes the layer again
-  /// (weft/recompute.h). The gradients have the same bits. The activations then take the memory of one layer, and a
-  /// step takes the time of one more forward pass. This, too, is not a property of the model: a custom architecture
-  /// applies it where it runs its layers.
+  /// (weft/recompute.h). The gradients have the same bits. The activations of only one layer are then in memory, and a
+  /// step takes longer by the time of one forward pass. Like the precision, recomputation is not a property of the
+  /// model, but of how the model is run. A custom architecture applies it where it runs its layers.
   bool recomputes() const noexcept { return recomputes_; }
   /// Sets recomputes(). The default is false.
   void set_recompute(bool recompute) noexcept { recomputes_ = recompute; }
@@ -122,14 +123,14 @@ struct ModelSpec {
   std::string arch;             ///< name of the architecture
   Task task = Task::causal_lm;  ///< one of the architecture's tasks
   std::int64_t vocabulary = 0;  ///< number of symbols of the input (for a masked language model, with the mask symbol)
-  std::int64_t classes = 0;     ///< number of outputs for a row or a token; not for language models
+  std::int64_t classes = 0;     ///< number of outputs for each row or token; not used for language models
   std::string config = "{}";    ///< the architecture's own fields, a JSON object; missing fields have their defaults
   InputSpec input = {};         ///< the numbers that the model reads; if it reads no tokens, `vocabulary` is 0
   OutputSpec output = {};  ///< the unit of the numbers that the model predicts, for tasks with outputs for each row
 };
 
 /// Makes a model whose initial values come from `init`. The same init.random gives the same values. Throws an Error if
-/// the architecture (weft/architecture.h), a key or a value is unknown, if the sizes don't fit, or if the architecture
+/// the architecture (weft/architecture.h), a key or a value is unknown, if a size is invalid, or if the architecture
 /// doesn't support the task (for example, a causal language model whose mixer sees later tokens).
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 
@@ -137,8 +138,9 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 /// 1 <= n <= max_length (0: no limit).
 void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length);
 
-/// Checks the input of an architecture, like check_tokens. Throws an Error unless the input has tokens exactly if there
-/// is a vocabulary, has frames exactly as the spec describes them, and both belong to the same sequences.
+/// Checks the input of an architecture, like check_tokens. Throws an Error if the input has tokens but there is no
+/// vocabulary, if there is a vocabulary but the input has no tokens, if the frames don't match the spec, or if tokens
+/// and frames differ in the number or the length of their sequences.
 void check_input(const std::string& model, const ModelInput& input, const InputSpec& spec, std::int64_t vocabulary,
                  std::int64_t max_length);
 

@@ -19,7 +19,7 @@ namespace weft {
 struct ParameterGroup {
   std::string name;  ///< a parameter, or a layer: "blocks.1" has every parameter that begins with "blocks.1."
   double rate = 1;   ///< multiplies the learning rate; 0: the parameters don't change
-  std::optional<double> weight_decay = {};  ///< for the group's matrices; none: OptimizerOptions::weight_decay
+  std::optional<double> weight_decay = {};  ///< of the group's matrices; none: OptimizerOptions::weight_decay
 };
 
 /// The name of an optimizer and those of its options that differ from their defaults:
@@ -27,22 +27,23 @@ struct ParameterGroup {
 struct OptimizerOptions {
   std::string name = "adamw";              ///< one of optimizers()
   std::map<std::string, double> own = {};  ///< options that only this optimizer has, see OptimizerInfo
-  /// For matrices (parameters of rank 2 or more); none: the optimizer's default.
+  /// The weight decay of matrices (parameters of rank 2 or more); none: the optimizer's default.
   std::optional<double> weight_decay = {};
   double clip = 1;  ///< the maximum norm of the gradient; 0: no limit
   /// Groups of parameters. A parameter belongs to the first group that contains it, or to no group.
   std::vector<ParameterGroup> groups = {};
 };
 
-/// The description of an optimizer, for people to read.
+/// The description of an optimizer and its options.
 struct OptimizerInfo {
-  /// One of its options.
+  /// One of the optimizer's options.
   struct Option {
-    std::string name;                                      ///< its key in OptimizerOptions::own
-    double usual = 0;                                      ///< its default
-    double lowest = 0;                                     ///< the minimum of the range lowest <= value < end
-    double end = std::numeric_limits<double>::infinity();  ///< the end of the range; if infinite, any finite value
-    std::string meaning = {};                              ///< a one-line description
+    std::string name;   ///< its key in OptimizerOptions::own
+    double usual = 0;   ///< its default
+    double lowest = 0;  ///< the minimum of the range lowest <= value < end
+    /// The end of the range. If it is infinite, any finite value from `lowest` is allowed.
+    double end = std::numeric_limits<double>::infinity();
+    std::string meaning = {};  ///< a one-line description
   };
   std::string name;              ///< the name that OptimizerOptions::name takes
   std::vector<Option> own = {};  ///< its options, besides weight decay and clip
@@ -68,9 +69,9 @@ struct OptimizerKind : OptimizerInfo {
   std::function<void(ParameterRange& range, const UpdateStep& step)> update = {};
 };
 
-/// Adds an optimizer to weft's own, for the rest of the process. Throws an Error and adds nothing in these cases: its
-/// name is taken; it has no name or no update; the default of an option is out of range; the name of an option is also
-/// a setting of runs. Any thread may call it at any time.
+/// Adds an optimizer to weft's own, for the rest of the process. Throws an Error and adds nothing if its name is taken,
+/// if it has no name or no `update`, if the default of an option is out of range, or if the name of an option is also
+/// the name of a run's setting. Any thread may call it at any time.
 void register_optimizer(OptimizerKind kind);
 
 /// Returns all optimizers, with their options and defaults, as `weft train --help` prints them.
@@ -88,13 +89,12 @@ class Optimizer {
   /// gradients, then call step().
   ParameterSet& parameters() noexcept { return set_; }
   /// Makes one update with the gradients in parameters(). Steps count from 1. Returns the norm of the gradient before
-  /// clipping. Parameters that were frozen since the optimizer was made keep their values and
-  /// states, and their gradients are set to 0. If the norm is not finite or
-  /// memory runs out, it throws an Error and changes nothing.
+  /// clipping. Parameters that were frozen after the optimizer was made keep their values and states, and their gradients
+  /// are set to 0. If the norm is not finite or memory runs out, it throws an Error and changes nothing else.
   double step(std::int64_t step, double learning_rate);
   std::size_t states() const noexcept;  ///< number of state buffers, each as large as all parameters
-  /// The name and every option as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}. Groups,
-  /// if any, follow: "groups":[{"name":"embedding","rate":0.1,"weight-decay":0}].
+  /// The name and every option as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}. If there
+  /// are groups, the object also has "groups":[{"name":"embedding","rate":0.1,"weight-decay":0}].
   std::string description() const;
 
  private:

@@ -15,7 +15,7 @@ namespace weft {
 /// Scales the rows of x (…, d) to the Euclidean norm 1: x / √(Σ x² + 1e-12). The result is f32 if x is bf16.
 Tensor normalized(const Tensor& x);
 
-/// The contrastive loss of vectors (2b, d), of which rows i and b + i belong together (van den Oord et al. 2018, arXiv
+/// The contrastive loss of vectors (2b, d), in which rows i and b + i belong together (van den Oord et al. 2018, arXiv
 /// 1807.03748; Radford et al. 2021, arXiv 2103.00020, figure 3). Let u be the normalized rows 0 … b-1, v the normalized
 /// rows b … 2b-1, and s_ij = u_i · v_j / temperature. The loss is the mean of the cross entropies of softmax(s) and of
 /// softmax(sᵀ), whose targets are the diagonal. The other pairs of a batch serve as negative examples. If the tokens
@@ -29,8 +29,8 @@ Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05, const 
 class PairData : public Data {
  public:
   /// Throws an Error if the tokenizer has no symbol for padding or for the beginning of a sequence, if the validation
-  /// set has no row, or if length < 2. It also throws an Error if training rows have no negative examples: in batches
-  /// of one pair, or if all of them have the same text or the same label.
+  /// set has no row, or if length < 2. It also throws an Error if the training set has no negative examples because
+  /// batches have one pair, or because all of its rows have the same text or the same label.
   PairData(const LabelledTexts& training, const LabelledTexts& validation, std::shared_ptr<const Tokenizer> tokenizer,
            std::int64_t length, std::int64_t batch);
 

@@ -21,32 +21,32 @@ struct Picture {
 
 /// Reads files of one format, such as PNG.
 struct PictureDecoder {
-  std::string name;   ///< name of the format, for people to read
-  std::string magic;  ///< the bytes with which each such file begins
+  std::string name;   ///< name of the format, for messages
+  std::string magic;  ///< the bytes at the beginning of each file of the format
   /// Decodes the picture in a file's bytes. Throws an Error that says what is wrong with the bytes. Several threads may
-  /// call it at once.
+  /// call it at the same time.
   std::function<Picture(std::string_view bytes)> decode;
 };
 
-/// Enables read_labelled and TextRows to read such files. For training, they read one folder of pictures for each
-/// label. The library itself has no decoders, so that it depends on no further library. The `weft` command has decoders
-/// for PNG and JPEG. Throws an Error if a member of the decoder is empty, or if its name is taken. Any thread may call
-/// it at any time.
+/// Enables read_labelled and TextRows to read files of this format. Training data are one folder of pictures for each
+/// label. The library itself has no decoders, so it needs no further libraries. The `weft` command has decoders for PNG
+/// and JPEG. Throws an Error if a member of the decoder is empty, or if its name is taken. Any thread may call it at
+/// any time.
 void register_picture_decoder(PictureDecoder decoder);
 
-/// Returns the description of what a model of these pictures reads: their size, patches of `patch` pixels on each side,
-/// and the mean and the standard deviation of each channel over all pictures. Throws an Error if there are no pictures,
-/// or if the patch doesn't divide their height and width.
+/// Returns the InputSpec of a model that reads these pictures: their size, patches of `patch` pixels on each side, and
+/// the mean and the standard deviation of each channel over all pictures. Throws an Error if there are no pictures, or
+/// if the patch doesn't divide their height and width.
 InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch);
 
-/// Returns the default side of patches for pictures of this size: the smallest one that divides them into at most 64
-/// patches. Returns 1 if no side below the picture's height and width does.
+/// Returns the default side of patches for pictures of this size, in pixels. It is the smallest side that divides a
+/// picture into at most 64 patches, or 1 if no side that is smaller than the height and the width does so.
 std::int64_t usual_patch(const PictureSize& size) noexcept;
 
 /// Random changes of training pictures, drawn again each time a picture is used.
 struct Augmentation {
-  bool flips = false;  ///< mirrors half of the pictures, left to right
-  /// The maximum shift along each axis, in pixels, of every picture. Uncovered pixels become 0.
+  bool flips = false;  ///< mirrors pictures left to right, each with a probability of 1/2
+  /// The maximum shift of a picture along each axis, in pixels. Uncovered pixels become 0.
   std::int64_t shift = 0;
 };
 
@@ -54,9 +54,9 @@ struct Augmentation {
 /// picture is read as a color picture. Throws an Error unless `pixels` has as many bytes as such a picture.
 Tensor picture_tensor(const std::string& pixels, const InputSpec& input);
 
-/// Makes the data for a classifier of pictures, which `input` describes. Gray pictures are read as color pictures if
-/// the input has color. Throws an Error if the training or validation set has pictures of another size, or if their
-/// labels differ.
+/// Makes the data for a classifier of pictures. `input` describes the pictures that the model reads. Gray pictures are
+/// read as color pictures if the input has color. Throws an Error if the training or validation set has pictures of
+/// another size, or if their labels differ.
 std::unique_ptr<RowData> picture_data(LabelledTexts training, LabelledTexts validation, const InputSpec& input,
                                       std::int64_t batch, const Augmentation& augmentation = {});
 

@@ -26,10 +26,10 @@ enum class Precision {
 
 const char* precision_name(Precision precision) noexcept;  ///< "f32" or "bf16"
 Precision precision_from_name(const std::string& name);    ///< throws an Error for an unknown name
-std::vector<std::string> precisions();                     ///< their names
+std::vector<std::string> precisions();                     ///< the names of all values
 
-/// Returns the activations that a layer receives, given x computed from its parameters: x itself in f32, x rounded to
-/// bf16 in bf16. The gradient has the dtype of x.
+/// Converts x, which was computed from parameters, to the activations that layers receive in this precision: x itself
+/// for f32, x rounded to bf16 for bf16. The gradient has the dtype of x.
 Tensor in_precision(const Tensor& x, Precision precision);
 
 }  // namespace weft

@@ -16,8 +16,8 @@ namespace weft {
 /// parameters.
 class Predictor {
  public:
-  /// Throws an Error unless the checkpoint's model has one of these tasks and reads either texts or only rows of
-  /// numbers. Such rows are the `texts` of LabelledTexts (weft/labelled_texts.h).
+  /// Throws an Error unless the checkpoint's model has one of these tasks and reads either only texts or only rows of
+  /// numbers. Pass a row of numbers as a text, in the format of LabelledTexts::texts (weft/labelled_texts.h).
   explicit Predictor(Checkpoint checkpoint);
 
   /// The names of the outputs.
@@ -29,8 +29,9 @@ class Predictor {
   std::vector<double> numbers(const std::string& text) const;
   /// Multilabel: returns the labels with a probability of at least `threshold`, the most probable first.
   std::vector<Prediction> labels(const std::string& text, double threshold = 0.5) const;
-  /// Tagging: returns each word of the text with its tag. Words beyond the longest training sequence form further
-  /// sequences. If the rows are numbers, returns each frame with its tag; the names of frames are their numbers from 1.
+  /// Tagging: returns each word of the text with its tag. A text that is longer than the longest training sequence is
+  /// divided into several sequences. If the model reads numbers, the function returns the number of each frame, from 1,
+  /// with the frame's tag.
   std::vector<std::pair<std::string, std::string>> tags(const std::string& text) const;
 
  private:

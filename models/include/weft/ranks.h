@@ -22,7 +22,7 @@ class Transfer {
   virtual bool done() = 0;
 };
 
-/// An Error that all ranks throw, so every rank already knows of it.
+/// An Error that all ranks throw, so no rank needs to report it to the others.
 class RankError : public Error {
  public:
   /// `own` is the exception that this rank itself threw, if any.
@@ -46,17 +46,18 @@ class Ranks {
   /// Waits for all ranks and returns the text of every rank, in the order of ranks. Texts are short and may contain any
   /// bytes.
   virtual std::vector<std::string> exchange(const std::string& text) = 0;
-  /// Each of the first `senders` ranks sends the o-th piece of `from` to rank o. The pieces are stored one after the
-  /// other, and piece o has bytes[o] bytes. Rank o receives its pieces in `to`, in the order of the senders. Both
-  /// buffers must stay in place until the Transfer is done().
+  /// Each of the first `senders` ranks sends piece o of `from` to rank o. The pieces are stored one after the other,
+  /// and piece o has bytes[o] bytes. Rank o receives its pieces in `to`, in the order of the senders. Both buffers must
+  /// stay valid until the Transfer is done().
   virtual std::unique_ptr<Transfer> to_owners(const void* from, const std::vector<std::size_t>& bytes, int senders,
                                               void* to) = 0;
-  /// The reverse: each rank has its own piece of `data`, with the layout above, and receives the pieces of all others.
+  /// The reverse of to_owners(): each rank sends its own piece of `data` to all other ranks, and receives their pieces.
+  /// `data` has the layout of `from` in to_owners().
   virtual std::unique_ptr<Transfer> from_owners(void* data, const std::vector<std::size_t>& bytes) = 0;
 
-  /// Ends all ranks at once, wherever they wait. This is for cases in which fail() would reach none of them. Processes
-  /// print a line with the reason and end. If ranks are threads, every current and later call and Transfer throws a
-  /// RankError, and touches no memory afterwards.
+  /// Ends all ranks immediately, whatever they wait for. Use it in cases in which fail() would not reach the other
+  /// ranks. If ranks are processes, they print a line with the reason and exit. If ranks are threads, every current and
+  /// later call and Transfer throws a RankError, and touches no memory afterwards.
   [[noreturn]] virtual void abort(const std::string& reason) = 0;
 
   /// Like exchange(), but throws a RankError if a rank calls fail() instead.
@@ -64,12 +65,12 @@ class Ranks {
   /// Call this instead of the next gather(). It throws a RankError on all ranks, with the message of the first rank
   /// that fails.
   [[noreturn]] void fail(const std::string& what);
-  /// The same for an exception, which becomes RankError::own().
+  /// The same for an exception, which RankError::own() then returns.
   [[noreturn]] void fail(const std::exception_ptr& own);
 };
 
-/// Calls body(). If it throws on one rank, the next gather() on the other ranks throws, too. `ranks` is null if there
-/// is only this process.
+/// Calls body() and returns its result. If body() throws on one rank, the next gather() on the other ranks throws, too.
+/// `ranks` is null if there is only this process.
 template <class Body>
 decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
   if (ranks == nullptr) return body();
@@ -82,8 +83,9 @@ decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
   }
 }
 
-/// Throws a RankError, which names rank and fact, unless all ranks have the same facts, in any order. Each fact is a
-/// name and a value as text. Long values are compared by a hash and not shown. The cost is one gather().
+/// Throws a RankError that names the rank and the fact unless all ranks have the same facts, in any order. Each fact is
+/// a name and a value as text. Long values are compared by their hashes, and messages don't show them. The function
+/// calls gather() once.
 void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts);
 
 }  // namespace weft

@@ -18,13 +18,13 @@ namespace weft {
 struct Row {
   Tensor tokens;  ///< (n) i64, or undefined
   Tensor frames;  ///< f32 (n, channels), a picture (height, width, channels), or undefined
-  Tensor target;  ///< its form depends on the objective: a class () i64, numbers (outputs) f32, tags (n) i64, …
+  Tensor target;  ///< depends on the objective: a class () i64, numbers (outputs) f32, tags (n) i64, …
 };
 
 /// The rows of a training or validation set.
 struct RowSet {
   std::int64_t size = 0;                 ///< number of rows
-  std::function<Row(std::int64_t)> row;  ///< returns row k, always the same; several threads may call it at once
+  std::function<Row(std::int64_t)> row;  ///< returns row k, always the same; must be thread-safe
 };
 
 /// Returns the set of the rows with these numbers, in this order. A number may occur several times, as in
@@ -36,15 +36,15 @@ struct RowDataOptions {
   Task task = Task::classifier;                ///< what the models predict
   std::int64_t batch = 32;                     ///< the number of rows in a batch
   std::vector<std::string> outputs;            ///< the names of the labels, or of the predicted numbers
-  InputSpec input;                             ///< describes the frames of a row; undefined if rows have only tokens
-  OutputSpec output;                           ///< the unit of a model's numbers; may be empty
+  InputSpec input;                             ///< describes the frames of rows; undefined if rows have only tokens
+  OutputSpec output;                           ///< the unit of the numbers that models predict; may be empty
   std::shared_ptr<const Tokenizer> tokenizer;  ///< the tokenizer that made the tokens; null for rows without tokens
   std::int64_t length = 0;                     ///< the maximum length of a sequence; not needed for pictures
   bool pairs = false;                          ///< whether the tokens of each row encode a pair of texts (text_pair)
   std::shared_ptr<const Objective> objective;  ///< null: make_objective(task, outputs)
   /// Changes training rows at random, for example by shifting pictures. If null, they stay as they are.
   std::function<Row(Row, const Random&)> augment;
-  std::string name;  ///< identifies the data when a run is resumed; if empty, a hash of some rows does
+  std::string name;  ///< identifies the data when a run is resumed; if empty, a hash of some rows identifies them
 };
 
 /// Rows that may differ in length. A batch may hold rows of different lengths, but the model runs on the rows of each
@@ -52,8 +52,8 @@ struct RowDataOptions {
 class RowData : public Data {
  public:
   /// Throws an Error if the validation set has no rows, if a function is missing, if a size is below 1, or if the
-  /// options don't fit together. A row that doesn't fit the options causes an Error when it is used. This Error names
-  /// the row.
+  /// options contradict each other. A row that doesn't match the options causes an Error when it is used. This Error
+  /// names the row.
   RowData(RowSet training, RowSet validation, RowDataOptions options);
 
   Task task() const noexcept override { return options_.task; }

@@ -1,7 +1,7 @@
 /// \file
 /// The folder of a run contains:
 ///
-/// - `run.json`: the run's description, including what Trainer::run doesn't know
+/// - `run.json`: the description of the run, see RunFolder::begin() and Trainer::description()
 /// - `metrics.jsonl`: a line for each step and for each evaluation, and finally a line for the test
 /// - `last/`: the checkpoint of the last save, and the training state
 /// - `best/`: the checkpoint of the best evaluation so far, see RunOptions::best_by
@@ -15,39 +15,39 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-std::string best_path(const std::string& folder);  ///< the folder of the best checkpoint in the folder of a run
-std::string last_path(const std::string& folder);  ///< the folder of the last checkpoint
-/// The file of the training state, the argument of Trainer::load_state.
+std::string best_path(const std::string& folder);  ///< the folder of a run's best checkpoint
+std::string last_path(const std::string& folder);  ///< the folder of a run's last checkpoint
+/// The file with the training state of a run, which Trainer::load_state() reads.
 std::string state_path(const std::string& folder);
 std::string metrics_path(const std::string& folder);  ///< the path of metrics.jsonl
 std::string run_path(const std::string& folder);      ///< the path of run.json
 
-/// Returns the folder of a checkpoint. This is `folder` itself if it holds a checkpoint, otherwise a checkpoint of the
-/// run in `folder`. `which` is "best" or "last". If it is empty, the result is the best checkpoint, or the last one if
-/// there is no best yet. If a run replaces another run and has saved no checkpoint yet, the result is the checkpoint of
-/// the replaced run. Throws an Error if the run has no checkpoint of that name. load_checkpoint takes the result, and
-/// also the folder of a run.
+/// Returns the folder of a checkpoint. The result is `folder` itself if it holds a checkpoint, otherwise the folder of
+/// a checkpoint of the run in `folder`. `which` is "best" or "last". If `which` is empty, the function selects the best
+/// checkpoint, or the last one if there is no best one yet. If a run replaces another run and has saved no checkpoint
+/// yet, the function selects a checkpoint of the replaced run. Throws an Error if the run has no checkpoint of that
+/// name. load_checkpoint takes the result, but also the folder of a run.
 std::string checkpoint_folder(const std::string& folder, const std::string& which = "");
 
 /// The folder of a run, open for writing. While it is open, no other process or RunFolder can open it. Not thread-safe.
 class RunFolder {
  public:
-  /// Creates the folder if it is missing, locks it, and removes what killed processes left: temporary files and an
-  /// incomplete begin(). Throws an Error if the folder can't be written, or if it is in use. In the latter case the
-  /// Error names the holder.
+  /// Creates the folder if it is missing, and locks it. Removes temporary files that killed processes left, and
+  /// completes or undoes a begin() that was interrupted. Throws an Error if the folder can't be written. If another
+  /// process uses the folder, the Error names this process.
   explicit RunFolder(const std::string& path);
-  /// Restores the run that a new run would have replaced, if the new run began here and has saved nothing.
+  /// If a new run began in this folder but has saved nothing, restores the run that the new run would have replaced.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
   const std::string& path() const noexcept { return path_; }  ///< the path that the constructor received
-  /// Begins a new run and writes run.json. Files of another run or of a checkpoint move to `replaced/`. They are
-  /// removed when the new run has saved its first checkpoint.
+  /// Begins a new run and writes run.json. Moves the files of a previous run or of a checkpoint to `replaced/`. saved()
+  /// removes them after the new run has saved its first checkpoint.
   void begin(const std::string& description);
   /// Writes run.json again.
   void describe(const std::string& description);
-  /// Call this after saving a checkpoint. The previous run is then no longer needed.
+  /// Call this after saving a checkpoint. It removes the previous run, which is then no longer needed.
   void saved();
 
  private:
@@ -55,8 +55,8 @@ class RunFolder {
   os::FolderLock lock_;
 };
 
-/// Returns the path of a file in the folder that belongs to a run or a checkpoint, and that deleting the folder would
-/// lose. Empty if there is none.
+/// Returns the path of one saved file or folder of a run or a checkpoint in `folder`, so that programs can refuse to
+/// overwrite it. Returns an empty text if there is none.
 std::string saved_run(const std::string& folder);
 
 }  // namespace weft

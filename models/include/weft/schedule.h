@@ -20,11 +20,11 @@ enum class ScheduleKind {
 
 const char* schedule_name(ScheduleKind kind) noexcept;     ///< "constant", "cosine", "noam", "linear", "inverse-sqrt"
 ScheduleKind schedule_from_name(const std::string& name);  ///< throws an Error for an unknown name
-std::vector<std::string> schedules();                      ///< their names
+std::vector<std::string> schedules();                      ///< the names of all kinds
 
 /// A custom schedule.
 struct OwnSchedule {
-  std::string name = {};  ///< saved in the state of a run; only a schedule of the same name continues the run
+  std::string name = {};  ///< saved in the state of a run, which only a schedule of the same name can continue
   std::function<double(std::int64_t step)> rate = {};  ///< returns the learning rate of a step, counted from 1
 };
 
@@ -43,9 +43,10 @@ struct Schedule {
   double peak = 2e-3;                        ///< the highest rate; for noam, a factor
   std::int64_t warmup = 100;                 ///< number of steps of the warm-up; 0: none
   std::int64_t steps = 2000;                 ///< number of steps of the whole run; cosine and linear end there
-  double floor = 0;                          ///< cosine, linear: the final rate as a fraction of the peak
-  std::int64_t d_model = 1;                  ///< noam: the width of the model
-  /// If this has a function, it determines the rate. The other fields still belong to the state of a run.
+  double floor = 0;                          ///< kinds cosine and linear: the final rate as a fraction of the peak
+  std::int64_t d_model = 1;                  ///< kind noam: the width of the model
+  /// If `own` has a function, this function determines the rate. The other fields are still saved in the state of a
+  /// run.
   OwnSchedule own = {};
 
   /// The name of `own` if it has a function, else that of `kind`.

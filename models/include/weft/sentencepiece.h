@@ -1,8 +1,8 @@
 /// \file
 /// Tokenizers from SentencePiece (Kudo and Richardson 2018, arXiv 1808.06226): "unigram" (Kudo 2018, arXiv 1804.10959),
 /// "bpe" (Sennrich et al. 2015, arXiv 1508.07909), and "sentencepiece", which reads an existing model. They are in a
-/// separate library, the CMake target weft::sentencepiece. It exists if SentencePiece was installed when weft was
-/// built.
+/// separate library, the CMake target weft::sentencepiece. The target exists if SentencePiece was installed when weft
+/// was built.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Adds these three kinds to those that tokenizers and checkpoints can have. You may call it several times, from any
-/// thread.
+/// Registers these three kinds, so that programs can learn such tokenizers and load checkpoints with them. You may call
+/// it several times, from any thread.
 ///
 /// Decoding with a learned tokenizer restores every text byte for byte, except U+2581, which stands for a space. Texts
 /// are encoded line by line, and a long line is split every 64 KiB.

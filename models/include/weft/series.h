@@ -1,5 +1,5 @@
 /// \file
-/// Forecasts: time series, and data for models that predict their next values.
+/// Time series, and the data for models that predict the next values of a series.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,46 +11,49 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A time series: columns of numbers. Row i of all columns belongs to one time, and rows are in order of time.
+/// A time series: columns of numbers. The numbers of a row belong to the same point in time. Rows are in chronological
+/// order.
 struct Series {
   std::vector<std::string> names;           ///< names of the columns
   std::vector<std::vector<float>> columns;  ///< the numbers of each column; all columns have the same length
-  std::string form;                         ///< the format of the file, for people to read
+  std::string form;                         ///< the format of the file: "CSV", "TSV" or "semicolons"
 
   std::int64_t rows() const noexcept {
     return columns.empty() ? 0 : static_cast<std::int64_t>(columns[0].size());
-  }  ///< how many
+  }  ///< number of rows
 };
 
-/// Reads columns of a table with a header. Commas, tabs or semicolons separate the fields. An Error names the file and
-/// the missing column. If a field is not a finite number, the Error names the file, the row (from 1, counting the
-/// header) and the column.
+/// Reads the named columns of a table with a header. Commas, tabs or semicolons separate the fields. If a column is
+/// missing, the function throws an Error that names the file and the column. If a field is not a finite number, the
+/// Error names the file, the row (from 1, counting the header) and the column.
 Series read_series(const std::string& path, const std::vector<std::string>& columns);
 
 /// The input and the targets of a forecast.
 struct ForecastOptions {
   std::vector<std::string> frames;   ///< columns that the model reads
-  std::vector<std::string> targets;  ///< columns that it predicts
+  std::vector<std::string> targets;  ///< columns that the model predicts
   std::int64_t length = 64;          ///< number of rows that the model reads
-  std::int64_t horizon = 1;          ///< number of rows after these that it predicts
-  std::int64_t season = 0;           ///< number of rows in a season, for a comparison; 0: none
+  std::int64_t horizon = 1;          ///< number of following rows that the model predicts
+  std::int64_t season = 0;           ///< rows in a season, for the metric of a seasonal forecast; 0: none
   std::int64_t batch = 32;           ///< number of windows in a batch
   double huber_delta = 0;            ///< see ObjectiveOptions (weft/objective.h)
 };
 
-/// Returns what a model with these options reads and predicts: the outputs "NAME+1" … "NAME+horizon" for each target,
-/// and the mean and the standard deviation of each column over the first `training` rows.
+/// Returns the RowDataOptions for this forecast. The outputs are "NAME+1" … "NAME+horizon" for each target. The mean
+/// and the standard deviation of each column are those of the first `training` rows.
 RowDataOptions forecast_row_options(const Series& series, const ForecastOptions& options, std::int64_t training);
 
-/// Makes windows of a series. `split` divides the rows (TextSplit). The training windows lie within the first part. The
-/// targets of the validation windows lie within the part that follows. The metrics are MAE and R2 of the model. If all
-/// targets are among the frames, there are also the MAE of predicting the last value and of predicting the value one
-/// season earlier. Throws an Error if a part has no window.
+/// Makes the training and validation windows of a series. `split` divides the rows of the series by position
+/// (TextSplit), and `rows` is the result of forecast_row_options(). Training windows lie within the training part. The
+/// targets of validation windows lie within the validation part, but the rows that the model reads may precede it. The
+/// metrics are MAE and R2 of the model. If all targets are among the frames, there are also the MAE of a forecast that
+/// repeats the last value and, unless `season` is 0, the MAE of a forecast that repeats the value one season earlier.
+/// Throws an Error if a part has no window.
 std::unique_ptr<RowData> forecast_data(const Series& series, const ForecastOptions& options, const TextSplit& split,
                                        RowDataOptions rows);
 
-/// Returns the last `length` rows of the columns `frames`: (1, length, frames). Throws an Error if there are fewer
-/// rows.
+/// Returns the last `length` rows of the columns `frames` as a tensor (1, length, frames). Throws an Error if the
+/// series has fewer rows.
 Tensor last_frames(const Series& series, const std::vector<std::string>& frames, std::int64_t length);
 
 }  // namespace weft

@@ -11,11 +11,11 @@ namespace weft {
 /// A named part of a row of tags: the tags with the indices [begin, end).
 struct Span {
   std::int64_t begin;  ///< index of its first tag, from 0
-  std::int64_t end;    ///< index after its last tag
+  std::int64_t end;    ///< index of its last tag plus 1
   std::string type;    ///< its name
   bool operator==(const Span& other) const {
     return begin == other.begin && end == other.end && type == other.type;
-  }  ///< whether both have the same place and type
+  }  ///< whether both have the same indices and type
 };
 
 /// Whether all tags are O, B-NAME or I-NAME.

@@ -1,7 +1,7 @@
 /// \file
-/// Splits labeled texts at random, by a seed, into a held-out set and the rest, or into folds. Each label keeps its
-/// proportion. Rows with the same text always stay together. So the proportions, to within one text, are those of the
-/// distinct texts of each label and of all labels.
+/// Splits labeled texts at random into a held-out set and the rest, or into folds. A seed determines the split. Rows
+/// with the same text always stay together, so the sizes of the parts are counted in distinct texts. To within one
+/// text, a part gets the same share of the texts of each label and of all texts.
 #pragma once
 #include <cstdint>
 #include <string>

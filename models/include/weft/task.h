@@ -17,7 +17,7 @@ enum class Task {
   multilabel,  ///< for each label, whether a whole sequence has it
   tagging,     ///< a class for each token
   forecast,    ///< the numbers that follow a sequence of numbers
-  retrieval,   ///< a vector of a sequence, close to the vectors of sequences that belong to it (weft/pair_data.h)
+  retrieval,   ///< a vector of a sequence, near to the vectors of matching sequences (weft/pair_data.h)
 };
 
 /// The kind of data from which a task learns.
@@ -35,23 +35,23 @@ enum class OutputShape {
 
 /// What an architecture needs to know about a task.
 struct TaskKind {
-  std::string name;                            ///< "classifier", …
+  std::string name;                            ///< for example "classifier"
   Source source = Source::rows;                ///< the kind of data from which it learns
   OutputShape outputs = OutputShape::per_row;  ///< the shape of the head's outputs
   bool causal = false;                         ///< no output depends on later tokens
 };
 
 /// Returns the kind of a task. The reference stays valid for the rest of the process. Throws an Error for a value that
-/// is neither weft's own nor from register_task().
+/// weft does not define and register_task() did not return.
 const TaskKind& task_kind(Task task);
 /// Adds a task to weft's own, for the rest of the process. Throws an Error and adds nothing if its name is empty or
-/// taken. An architecture supports the task if it has a task with the same outputs and causality. Any thread may call
-/// these functions at any time.
+/// taken. An architecture supports the new task if it supports a task with the same outputs and causality. Any thread
+/// may call these functions at any time.
 Task register_task(TaskKind kind);
 
 const char* task_name(Task task) noexcept;     ///< "causal-lm", "masked-lm", …; "unknown" if it is no task
 Task task_from_name(const std::string& name);  ///< throws an Error for an unknown name
-std::vector<std::string> tasks();              ///< their names
+std::vector<std::string> tasks();              ///< the names of all tasks
 
 /// Returns TaskKind::source, or `rows` for a value that is not a task.
 Source task_source(Task task) noexcept;

@@ -26,7 +26,7 @@ enum class NormType {
 /// Returns the norm of that name. Throws an Error if there is none.
 NormType norm_type_from_name(const std::string& name);
 
-/// Either of the two norms over the last axis (d). Threads may call it at once, like LayerNorm.
+/// Either of the two norms over the last axis (d). Several threads may call it at the same time, as with LayerNorm.
 class Norm : public Layer<Norm> {
  public:
   /// LayerNorm starts with a weight of ones and a bias of zeros. SimpleRMSNorm has no parameters.
@@ -35,7 +35,7 @@ class Norm : public Layer<Norm> {
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
   /// An upper bound of ‖norm(x)‖₂ over the last axis (d), for any x.
   double bound(std::int64_t d) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("", layer_norm_);
@@ -55,29 +55,29 @@ struct TnnConfig {
   std::int64_t heads = 1;               ///< heads of the Tno; they divide floor(expand_ratio · d_model)
   double expand_ratio = 3;              ///< channels that the Tno mixes, as a multiple of d_model
   std::string act = "silu";             ///< activation of the gated Toeplitz unit
-  bool use_norm = false;                ///< a norm before the gated Toeplitz unit's last linear layer
+  bool use_norm = false;                ///< adds a norm before the gated Toeplitz unit's last linear layer
   std::int64_t rpe_dim = 32;            ///< channels of the relative position encoder
   std::int64_t rpe_layers = 3;          ///< layers of the relative position encoder between its first and its last
-  bool rpe_residual = false;            ///< these layers add their input to their output
+  bool rpe_residual = false;            ///< each of these layers adds its input to its output
   std::string rpe_act = "relu";         ///< activation of the relative position encoder
   std::int64_t glu_dim = 0;             ///< channels inside the gated linear unit; 0: d_model
   std::string glu_act = "silu";         ///< activation of the gated linear unit
   bool use_decay = true;                ///< multiplies the coefficient of lag ±k by gamma^k
   bool use_multi_decay = false;         ///< the same with a learned gamma for each channel
   double gamma = 0.99;                  ///< the decay, 0 … 1
-  std::int64_t par_type = 1;            ///< positions are k (1), k/(n-1) (2) or exp(k/(n-1)) (3, only causal)
+  std::int64_t par_type = 1;            ///< 1: positions are k; 2: k/(n-1); 3 (only causal): exp(k/(n-1))
   std::string act_type = "none";        ///< activation of the coefficients
-  bool normalize = false;               ///< y / (T·1)
-  std::string norm_type = "layernorm";  ///< of every norm except the final one; or "simplermsnorm"
-  bool prenorm = true;                  ///< norms before the mixers; if false, after them
+  bool normalize = false;               ///< divides each sum by the sum of its coefficients
+  std::string norm_type = "layernorm";  ///< or "simplermsnorm"; the type of all norms except the final one
+  bool prenorm = true;                  ///< norms are before the mixers; if false, after them
   bool bias = true;                     ///< whether linear layers have a bias
   std::int64_t seq_len = 64;            ///< length of training sequences; the model takes any length
   double dropout = 0;                   ///< probability of dropout in each layer
   std::string final_norm = "";          ///< type of the norm before the head; "": norm_type
-  std::string mixing = "sequence";      ///< or "picture": along the rows and the columns of a picture's patches
+  std::string mixing = "sequence";      ///< or "picture": mixes along the rows and the columns of a picture's patches
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
 
-  /// For weft/config.h.
+  /// Lists the fields, see weft/config.h.
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -123,17 +123,17 @@ struct TnnConfig {
 
 /// The relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
 /// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
-/// Threads may call it at once, like Linear.
+/// Several threads may call it at the same time, as with Linear.
 class Rpe : public Layer<Rpe> {
  public:
   /// Throws an Error if a size is below 1, or rpe_layers below 0.
   Rpe(std::int64_t outdim, const TnnConfig& options, const Init& init);
   /// positions (k, 1) -> (k, outdim).
   Tensor operator()(const Tensor& positions) const;
-  /// Returns an upper bound of |rpe(p)| in each channel (outdim), for any p. It is infinity if act grows faster than
-  /// its argument.
+  /// Returns an upper bound of |rpe(p)| in each channel (outdim), for any p. The bound is infinite if act grows faster
+  /// than its argument.
   std::vector<double> bounds() const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("pos_proj", pos_proj_);
@@ -165,37 +165,39 @@ class Rpe : public Layer<Rpe> {
 };
 
 /// The Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, over j <= i if
-/// causal, with t_k = act_type(gamma^|k| · rpe(p_k)). n may be any length. There are three kinds of gamma: one number
-/// (use_decay); a learned value for each channel, gamma + (1 - gamma) · sigmoid(g), with g ~ N(0, 1) initially
-/// (use_multi_decay); or none.
+/// causal, with t_k = act_type(gamma^|k| · rpe(p_k)). n may be any length. With use_decay, gamma is one number. With
+/// use_multi_decay, it is a learned value for each channel, gamma + (1 - gamma) · sigmoid(g), where g ~ N(0, 1)
+/// initially. Otherwise the factor gamma^|k| is left out.
 ///
 /// When no tape records, the operator keeps the latest coefficients and their spectra until a thread writes a
-/// parameter. Copies share the parameters and these values. Threads may call it at once, each with its own Context, as
-/// long as no thread writes a parameter. A lock protects the values that it keeps.
+/// parameter. Copies of the operator share the parameters and these values. Several threads may call it at the same
+/// time, each with its own Context, as long as no thread writes a parameter. A lock protects the values that it keeps.
 class Tno : public Layer<Tno> {
  public:
-  /// Makes `h` heads with `dim` channels each. Throws an Error if options exclude each other or are out of their range.
+  /// Makes `h` heads with `dim` channels each. Throws an Error if options exclude each other, or if an option is out of
+  /// its range.
   Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
   /// x (b, h, n, dim) -> the same shape.
   Tensor operator()(const Tensor& x) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("gamma", gamma_);
     visit("rpe", rpe_);
   }
 
-  /// Returns the coefficients t (m, h·dim) for n positions, with channel = head·dim + d. If causal, they are for the m
-  /// = n lags 0 … n-1, otherwise for the m = 2n-1 lags -(n-1) … n-1.
+  /// Returns the coefficients t (m, h·dim) for n positions, with channel = head·dim + d. If the operator is causal,
+  /// they are those of the m = n lags 0 … n-1, otherwise those of the m = 2n-1 lags -(n-1) … n-1.
   Tensor coefficients(std::int64_t n) const;
-  /// Returns only the coefficients of the lags first … last-1, (last-first, h·dim). They equal those of
-  /// coefficients(last) up to rounding. Throws an Error unless the Tno is causal, par_type is 1, and 0 <= first < last.
+  /// Returns only the coefficients of the lags first … last-1, (last-first, h·dim). They equal the coefficients of
+  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, par_type is 1, and 0 <=
+  /// first < last.
   Tensor coefficients(std::int64_t first, std::int64_t last) const;
-  /// Returns a lag L from which on all coefficients together are smaller than rounding, however many there are. In each
-  /// channel, Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53 in f64, or all coefficients are
-  /// 0. This follows from |t_k| <= gamma^k · max |rpe|, where the weights of the last layer bound the maximum over all
-  /// positions. Returns the largest int64 if there is no such L: if gamma is 1, or if act_type is not 0 at 0. Only for
-  /// the causal form with par_type 1.
+  /// Returns a lag L such that the coefficients of all lags k >= L are together smaller than the rounding error,
+  /// however many there are. In each channel, Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53
+  /// in f64, or all coefficients are 0. L follows from |t_k| <= gamma^k · max |rpe|. The weights of the encoder's last
+  /// layer give an upper bound of this maximum over all positions. Returns the largest int64 if there is no such L: if
+  /// gamma is 1, or if act_type is not 0 at 0. Call it only for a causal operator with par_type 1.
   std::int64_t significant_lags() const;
   /// The options that the constructor received.
   const TnnConfig& options() const noexcept { return options_; }
@@ -219,16 +221,16 @@ class Tno : public Layer<Tno> {
   std::shared_ptr<detail::KeptToeplitz> kept_;
 };
 
-/// Mixes the tokens of v (b, n, d1). This is the Tno over the whole sequence, or in a token stream, its own mix over
-/// the tokens so far.
+/// A function that mixes the tokens of v (b, n, d1). By default, the Tno mixes the whole sequence. A token stream
+/// passes its own function, which mixes the tokens so far.
 using TokenMix = std::function<Tensor(const Tensor& v)>;
 
-/// The gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))). It has the
-/// norm only with use_norm. d1 is expand_ratio · embed_dim, rounded down to a multiple of heads; channel =
-/// head·(d1/heads) + d. Threads may call it at once, like its parts.
+/// The gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))). The norm is
+/// present only with use_norm. d1 is expand_ratio · embed_dim, rounded down to a multiple of heads; channel =
+/// head·(d1/heads) + d. Several threads may call it at the same time, as with all layers.
 ///
 /// With a grid, the sequence holds the patches of a picture. The sum of two Tnos then replaces the Tno, as in the
-/// paper's models of images: one along the columns of patches, from top to bottom, and one along the rows.
+/// paper's image models: one mixes along the columns of patches, from top to bottom, and one along the rows.
 class Gtu : public Layer<Gtu> {
  public:
   /// Throws an Error if a head would have no channel.
@@ -237,7 +239,7 @@ class Gtu : public Layer<Gtu> {
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
   /// The same, but `mix` replaces merge(tno(split(v))).
   Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("v_proj", v_proj_);
@@ -252,7 +254,7 @@ class Gtu : public Layer<Gtu> {
   Tensor mix(const Tensor& v) const;
   /// The number of channels that the Tno mixes.
   std::int64_t d1() const noexcept { return d1_; }
-  /// The Tno; with a grid, the one along the columns of patches.
+  /// The Tno; with a grid, the Tno along the columns of patches.
   const Tno& toep() const noexcept { return toep_; }
   /// With a grid, the Tno along the rows of patches.
   const std::optional<Tno>& row_toep() const noexcept { return row_toep_; }
@@ -267,7 +269,8 @@ class Gtu : public Layer<Gtu> {
   std::optional<Norm> norm_;
 };
 
-/// The gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Threads may call it at once, like Linear.
+/// The gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Several threads may call it at the same time, as with
+/// Linear.
 class Glu : public Layer<Glu> {
  public:
   /// l1 and l2 are d1 -> d2, l3 is d2 -> d1.
@@ -275,7 +278,7 @@ class Glu : public Layer<Glu> {
       Activation fina_act = Activation::none);
   /// x (…, d1) -> y in the same shape, or y + residual if a residual is given.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("l1", l1_);
@@ -292,7 +295,7 @@ class Glu : public Layer<Glu> {
 /// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
 /// - otherwise: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
 ///
-/// token_mixer is a Gtu, and feature_mixer is a Glu. Threads may call it at once, like its parts.
+/// token_mixer is a Gtu, and feature_mixer is a Glu. Several threads may call it at the same time, as with all layers.
 class TnnLayer : public Layer<TnnLayer> {
  public:
   /// Throws an Error for options that Gtu or Tno reject.
@@ -300,7 +303,7 @@ class TnnLayer : public Layer<TnnLayer> {
   /// x (b, n, dim) -> the same shape. Dropout is active if `random` is given. If `mix` is given, it replaces the Tno of
   /// the token mixer.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("token_mixer", token_mixer_);
@@ -324,19 +327,19 @@ class TnnLayer : public Layer<TnnLayer> {
   Dropout dropout_;
 };
 
-/// The model: embedding · √d_model; layers; final norm; a head. Frames (weft/input.h) replace the embedding, or are
-/// added to it.
+/// The model: embedding · √d_model, then the layers, a final norm and a head. If the model reads frames (weft/input.h),
+/// their embeddings are added to those of the tokens, or replace them if there are no tokens.
 ///
-/// - Language models: the head gives (b, n, vocabulary). Its weight is that of the embedding, or its own, without bias.
-///   The layers are causal for a causal language model, otherwise bidirectional.
-/// - Tasks with one output for each row: bidirectional layers, the mean over the tokens that are not padding (0), and a
+/// - Language models: the head gives (b, n, vocabulary). The head shares the weight of the embedding, or has its own
+///   weight; it has no bias. The layers are causal for a causal language model, otherwise bidirectional.
+/// - Tasks with outputs for each row: bidirectional layers, the mean over the tokens that are not padding (0), and a
 ///   linear head that gives (b, outputs).
 /// - Tagging: bidirectional layers and a linear head that gives (b, n, outputs).
 class Tnn : public ModelOf<Tnn, TnnConfig> {
  public:
-  /// See make_model, which makes one by name.
+  /// make_model calls this for the architecture "tnn".
   Tnn(const ModelSpec& spec, const Init& init);
-  /// The entry of this architecture in the table of architectures.
+  /// Returns the description of this architecture (weft/architecture.h).
   static Architecture architecture();
 
   std::string config_for(Task task) const override;
@@ -344,7 +347,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// For weft/layers.h.
+  /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);
@@ -353,15 +356,16 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
     visit("norm", norm_);
     visit("head", head_);
   }
-  /// The stream is exact up to rounding, and can continue past seq_len. After n tokens, a token costs O(log² n). The
-  /// stream keeps O(n) memory: for each layer, v of every token, the coefficients, and products that are computed
-  /// ahead. Cost and memory are constant if only L lags are significant (Tno::significant_lags). With par_type 2 and 3,
-  /// all coefficients change with the length, and so does everything that the layers computed for earlier tokens. A
-  /// token then costs a forward pass.
+  /// The stream is exact up to rounding, and can continue past seq_len. After n tokens, appending a token takes O(log²
+  /// n) time. The stream needs O(n) memory. For each layer, it stores v of every token, the coefficients, and products
+  /// that are computed ahead. Time and memory per token do not grow with n if only L lags are significant
+  /// (Tno::significant_lags). With par_type 2 and 3, all coefficients change with the length, and so does everything
+  /// that the layers computed for earlier tokens. Appending a token then costs a forward pass.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
-  /// The layers in order, for inspecting what each has learned: layers()[0].token_mixer().toep().coefficients(n).
+  /// The layers in order, for inspecting what each has learned, for example
+  /// layers()[0].token_mixer().toep().coefficients(n).
   const std::vector<TnnLayer>& layers() const noexcept { return layers_; }
 
  private:

@@ -1,7 +1,6 @@
 /// \file
 /// Tokenizers: how a text becomes the ids that a model reads, and how ids become text. Each checkpoint holds a
-/// tokenizer. A host program may add its own kinds. Checkpoints and everything that works on them then find these kinds
-/// by name.
+/// tokenizer. A host program may add its own kinds. Functions that load a checkpoint then find these kinds by name.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -33,7 +32,7 @@ struct SpecialIds {
   }
 };
 
-/// Where a text comes from, for messages.
+/// The origin of a text, for messages.
 struct TextPlace {
   std::string name = {};     ///< for example a file name in quotation marks; empty if there is none
   std::uint64_t offset = 0;  ///< number of bytes before the text
@@ -49,21 +48,23 @@ class Tokenizer {
 
   virtual const char* kind() const noexcept = 0;    ///< "characters", "words", …
   virtual std::int64_t size() const noexcept = 0;   ///< number of symbols, including special ones
-  virtual SpecialIds special() const noexcept = 0;  ///< the special ids that it has
-  /// Returns the ids of a text, in order. Throws an Error that names the place for invalid UTF-8 (unless the tokenizer
-  /// takes any bytes), and for a symbol that the tokenizer doesn't have if it has no id for unknown symbols.
+  virtual SpecialIds special() const noexcept = 0;  ///< the special ids of this tokenizer
+  /// Returns the ids of a text, in order. Throws an Error that names the place if the text is not UTF-8 (unless the
+  /// tokenizer takes any bytes), or if the text contains a symbol that the tokenizer doesn't have and there is no id
+  /// for unknown symbols.
   virtual std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const = 0;
   /// The same, without a place in messages.
   std::vector<std::int64_t> encode(std::string_view text) const { return encode(text, TextPlace{}); }
   /// Whether encode() also takes bytes that are not UTF-8.
   virtual bool takes_any_bytes() const noexcept;
   /// Returns where a long text can be split for encoding it piece by piece: the length, in bytes, of the longest prefix
-  /// that can be encoded on its own. Whatever text follows, the ids of the prefix and then the ids of the remainder are
-  /// the ids of the whole text. Returns 0 if there is no such prefix; this is the default.
+  /// that can be encoded on its own. Whatever text follows, the ids of the whole text are the ids of the prefix
+  /// followed by the ids of the remainder. Returns 0 if there is no such prefix. By default this function always
+  /// returns 0.
   virtual std::size_t cut(std::string_view text) const;
   /// Returns the text of one id. Special ids have names such as "[mask]". Throws an Error if there is no such id.
   virtual std::string decode(std::int64_t id) const = 0;
-  /// Returns the text between the texts of two consecutive ids.
+  /// Returns the text that separates the texts of two consecutive ids.
   virtual std::string separator(std::int64_t before, std::int64_t id) const;
   /// Returns the text of consecutive ids.
   std::string decode(const std::vector<std::int64_t>& ids) const;
@@ -71,32 +72,32 @@ class Tokenizer {
   virtual std::string to_json() const = 0;
 };
 
-/// Whether both have the same kind and give the same ids to the same texts.
+/// Whether both tokenizers have the same kind and give the same ids to the same texts.
 bool operator==(const Tokenizer& a, const Tokenizer& b);
 bool operator!=(const Tokenizer& a, const Tokenizer& b);  ///< the opposite of ==
 
-/// Texts to learn from. Call it with a function; it calls this function with each text in turn. It must give the same
-/// texts in every call.
+/// A source of texts to learn from. It is a function that takes a second function, and calls the second function with
+/// each text in turn. Every call must give the same texts.
 using Texts = std::function<void(const std::function<void(std::string_view)>&)>;
 
 /// Options for a tokenizer that is learned.
 struct TokenizerOptions {
-  std::optional<Task> task = {};    ///< determines the special symbols; none: all of them, so that it suits every task
+  std::optional<Task> task = {};    ///< determines the special symbols; none: all of them, for every task
   std::int64_t size = 0;            ///< the maximum number of symbols; 0: no limit (bpe, unigram: 8000)
   std::int64_t min_count = 1;       ///< the minimum number of occurrences of a word
-  std::int64_t min_characters = 2;  ///< kind ngrams: length of the shortest n-grams of a word's characters
-  std::int64_t max_characters = 4;  ///< kind ngrams: length of the longest n-grams of a word's characters; 0: none
-  std::int64_t max_words = 1;       ///< kind ngrams: length of the longest n-grams of words
+  std::int64_t min_characters = 2;  ///< kind ngrams: minimum length of the n-grams of characters
+  std::int64_t max_characters = 4;  ///< kind ngrams: maximum length of the n-grams of characters; 0: no such n-grams
+  std::int64_t max_words = 1;       ///< kind ngrams: maximum length of the n-grams of words
 };
 
 /// A kind of tokenizer.
 struct TokenizerKind {
   std::string name;     ///< what Tokenizer::kind() returns
   std::string meaning;  ///< a one-line description
-  /// Learns the symbols from texts. Throws an Error, which names the byte offset, for invalid UTF-8. Several threads
-  /// may call it at once.
+  /// Learns the symbols from texts. If a text is not UTF-8, it throws an Error that names the byte offset. Several
+  /// threads may call it at the same time.
   std::function<std::shared_ptr<const Tokenizer>(const Texts&, const TokenizerOptions&)> learn;
-  /// Reads what to_json() wrote. Throws an Error for anything else. Several threads may call it at once.
+  /// Reads what to_json() wrote. Throws an Error for anything else. Several threads may call it at the same time.
   std::function<std::shared_ptr<const Tokenizer>(const std::string& json)> from_json;
   std::int64_t usual_size = 0;  ///< the default that programs use for TokenizerOptions::size; 0: no limit
   bool has_size = true;         ///< whether learn uses TokenizerOptions::size
@@ -106,18 +107,19 @@ struct TokenizerKind {
 
 /// The character U+001F (unit separator), which separates the two texts of a pair.
 constexpr char pair_separator = '\x1f';
-/// Joins two texts, such as a premise and a hypothesis or a question and an answer, to one row of a model. Wherever a
-/// row has a text, it may have such a pair. Its tokens are [cls] first [sep] second [sep]. A tokenizer without [sep]
-/// repeats [cls] instead: [cls] first [cls] second. If it has neither, nothing separates the two texts. If a pair is
-/// too long, the longer text is truncated first. A separator inside the texts becomes a blank.
+/// Joins two texts, such as a premise and a hypothesis or a question and an answer, into one row of a model. You can
+/// use such a pair wherever a row has a text. The tokens of a pair are [cls] first [sep] second [sep]. If the tokenizer
+/// has no [sep], they are [cls] first [cls] second. If it has neither, nothing separates the two texts. If a pair is
+/// too long, the longer text is truncated first. A pair_separator inside one of the texts becomes a blank.
 std::string text_pair(const std::string& first, const std::string& second);
 
-/// Returns the ids of encode() as a model takes them: (1, n) i64. Throws an Error if there are none.
+/// Returns the ids of a text as the tokens of one sequence, (1, n) i64. Throws an Error if there are no ids.
 Tensor encode_tensor(const Tokenizer& tokenizer, std::string_view text);
 /// Converts texts to rows of a classifier, (b, n) i64. Each row is [cls], the ids of the text and [sep], if the
-/// tokenizer has these. It is truncated to at most `longest` tokens (0: no limit). It is padded to the length of the
-/// longest row, or to `pad_to`, which must then be at most `longest`. Throws an Error if there is no text, if rows
-/// differ in length and the tokenizer has no padding symbol, or if a row has no token.
+/// tokenizer has these. A row is truncated to at most `longest` tokens (0: no limit). Rows are padded to the length of
+/// the longest row, and to at least `pad_to` tokens. Unless `longest` is 0, `pad_to` must not exceed it. Throws an
+/// Error if there is no text, if rows differ in length and the tokenizer has no padding symbol, or if a row has no
+/// token.
 Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& texts, std::int64_t longest = 0,
                    std::int64_t pad_to = 0);
 
@@ -129,8 +131,8 @@ void register_tokenizer(TokenizerKind kind);
 const TokenizerKind& tokenizer_kind(const std::string& name);
 std::vector<std::string> tokenizer_kinds();  ///< the names of all kinds, weft's own first
 
-/// Learns a tokenizer of that kind from the texts. Like all functions here that make a tokenizer, it throws an Error if
-/// memory runs out.
+/// Learns a tokenizer of that kind from the texts. Like all functions in this header that make a tokenizer, it throws
+/// an Error if memory runs out.
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const Texts& texts,
                                                  const TokenizerOptions& options = {});
 /// The same for one text.

@@ -27,16 +27,16 @@ struct TrainOptions {
   /// Batches per step. The loss of a step is the mean over all targets of these batches, as if they were one batch.
   std::int64_t micro_batches = 1;
   /// ε: the training loss is (1 - ε) · loss - ε · the mean of log p over all classes (Szegedy et al. 2016, section 7).
-  /// This is for data whose loss is the cross entropy. Evaluation does not use it.
+  /// Label smoothing is only for data whose loss is the cross entropy. Evaluation does not use it.
   double label_smoothing = 0;
   /// β: evaluations and checkpoints use an exponential moving average a of the parameters p. Each step t updates it as
   /// a = b · a + (1 - b) · p, with b = min(β, (1 + t) / (10 + t)) so that the first values fade quickly (Polyak and
-  /// Juditsky 1992; TensorFlow's ExponentialMovingAverage). Training itself uses p. 0: no average.
+  /// Juditsky 1992; TensorFlow's ExponentialMovingAverage). Training itself uses p. If 0, there is no average.
   double ema = 0;
   std::uint64_t seed = 1;  ///< the seed of batches, masks and dropout
   /// The number of threads, 0 to 64, that call Data::training for the batches of the next steps while a step computes.
-  /// The trainer keeps the batches of at most loaders + 1 steps ready. The result doesn't depend on this number. None:
-  /// 1 if the Context has several threads, otherwise 0.
+  /// The trainer keeps the batches of at most loaders + 1 steps ready. The result doesn't depend on this number. If it
+  /// has no value, it is 1 if the Context has several threads, otherwise 0.
   std::optional<std::int64_t> loaders = {};
   /// The ranks that train together; null: only this process. Each rank has its own trainer, with its own model, data
   /// and options, which must be equal on all ranks. Each rank computes every size()-th micro-batch. The result has the
@@ -47,7 +47,7 @@ struct TrainOptions {
 
 /// The result of an evaluation on the validation set.
 struct Evaluation {
-  double loss = 0;                          ///< the mean over all targets, in nats
+  double loss = 0;                          ///< the mean loss over all targets, in nats
   std::vector<Metric> metrics;              ///< the metrics that the data's meter measures
   std::int64_t predicted = 0;               ///< number of targets: symbols of a language model, or rows of a classifier
   std::int64_t bytes = 0;                   ///< length of the text that these targets stand for; 0 for a classifier
@@ -55,12 +55,12 @@ struct Evaluation {
 
   double metric(const std::string& name) const;  ///< throws an Error if no metric has that name
   double perplexity() const;                     ///< e^loss
-  /// The loss in bits per byte of text. It can be compared between tokenizers. It does not count bytes that the
-  /// tokenizer leaves out (for example white space between words) or doesn't know. None for a classifier.
+  /// The loss in bits per byte of text. This value can be compared between tokenizers. Bytes that the tokenizer leaves
+  /// out (for example white space between words) or doesn't know do not count. There is no value for a classifier.
   std::optional<double> bits_per_byte() const;
 };
 
-/// Evaluates all validation batches of the data in order, without dropout. No tape records it.
+/// Evaluates all validation batches of the data in order, without dropout. No tape records the computation.
 Evaluation evaluate(const Model& model, const Data& data);
 /// The same, but calls `stop` before each batch and returns none as soon as `stop` returns true.
 std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop);
@@ -72,7 +72,7 @@ struct Progress {
   double loss = 0;               ///< the loss of this step's batches, in nats
   double learning_rate = 0;      ///< the learning rate of this step
   double gradient_norm = 0;      ///< the norm of this step's gradient before clipping
-  double tokens_per_second = 0;  ///< since this call of run() began, without evaluations and saves
+  double tokens_per_second = 0;  ///< average since this call of run() began, without evaluations and saves
   double seconds_left = 0;       ///< the estimated time to the last step at that speed
   double data_wait = 0;          ///< the fraction of the time in which steps waited for batches
 };
@@ -83,11 +83,11 @@ struct RunOptions {
   std::string folder;             ///< the run's folder, which run() opens (weft/run_folder.h); empty: nothing is saved
   RunFolder* open = nullptr;      ///< the run's folder, if the caller has already opened it
   std::int64_t eval_every = 500;  ///< steps between evaluations, each followed by a save; 0: only at the end
-  std::int64_t patience = 0;  ///< ends the run after this number of evaluations in a row without a new best; 0: never
+  std::int64_t patience = 0;      ///< number of evaluations in a row without a new best that end the run; 0: no limit
   /// What decides which evaluation is the best so far, for best/ and `patience`: "loss" for the lowest loss, or a
-  /// metric's name for its best value. In a tie, the lower loss is better. Empty: the choice in the loaded state, or
-  /// else the loss. run() throws an Error if the data don't measure this metric, or if the run already has a best
-  /// evaluation by another criterion.
+  /// metric's name for its best value. In a tie, the lower loss is better. If empty, the choice in the loaded state
+  /// applies, or else the loss. run() throws an Error if the data don't measure this metric, or if the run already has
+  /// a best evaluation by another criterion.
   std::string best_by;
   /// The trainer calls this after each step, before the evaluation that may follow. If it returns false, the run saves
   /// and stops, unless the step was the last one.
@@ -117,8 +117,8 @@ struct RunResult {
   double tokens_per_second = 0;          ///< speed of training, without evaluations and saves
   double seconds = 0;                    ///< total duration of the steps
   double data_wait = 0;                  ///< fraction of this duration in which steps waited for batches
-  std::uint64_t bytes_sent = 0;          ///< bytes of gradients that this rank sent to others
-  double seconds_waited = 0;             ///< time in which this rank only waited for gradients of others
+  std::uint64_t bytes_sent = 0;          ///< bytes of gradients that this rank sent to other ranks
+  double seconds_waited = 0;             ///< time in which this rank only waited for gradients of other ranks
 };
 
 #pragma GCC visibility push(hidden)
@@ -129,49 +129,50 @@ class WeightAverage;
 }  // namespace detail
 #pragma GCC visibility pop
 
-/// Trains one model. Only one thread may use a trainer. No other thread may use the model meanwhile, because each step
-/// writes its parameters. The trainer has threads of its own, which call Data::training() for the next batches while a
-/// step computes, see TrainOptions::loaders.
+/// Trains one model. Only one thread may use a trainer. During a step, no other thread may use the model, because the
+/// step writes its parameters. The trainer has its own threads, which call Data::training() for the next batches while
+/// a step computes, see TrainOptions::loaders.
 class Trainer {
  public:
-  /// Training and evaluation use the model's precision, which must not change afterwards. Throws an Error if model and
-  /// data differ in task, number of symbols or length, or if an option is out of its range. With several ranks, an
-  /// Error on one rank occurs on all ranks, and a difference between the ranks is also an Error. Model and data must
-  /// outlive the trainer. The parameters become views of one buffer, so a model has at most one trainer at a time.
+  /// Training and evaluation use the model's precision, which must not change afterwards. Throws an Error if the model
+  /// and the data differ in task, number of symbols or length, or if an option is out of its range. With several ranks,
+  /// an Error on one rank occurs on all ranks, and a difference between the ranks is also an Error. The model and the
+  /// data must outlive the trainer. The parameters become views of one buffer, so a model has at most one trainer at a
+  /// time.
   Trainer(Model& model, const Data& data, const TrainOptions& options);
   ~Trainer();
 
   /// The number of completed steps, including those before the state was saved and loaded.
   std::int64_t steps_done() const noexcept { return step_; }
-  /// The best evaluation of this trainer's runs and of the runs whose state it loaded. None before the first
-  /// evaluation.
+  /// The best evaluation of this trainer's runs and of the runs whose state it loaded. There is no value before the
+  /// first evaluation.
   const std::optional<BestEvaluation>& best() const noexcept { return best_; }
   const std::string& best_by() const noexcept { return best_by_; }  ///< "loss", or the name of a metric
   /// Makes one step and returns its loss in nats. If the loss or the gradient is not finite, or if memory runs out, it
   /// throws an Error and changes nothing, so the caller can repeat the step.
   double step();
   /// Makes steps up to options.schedule.steps, then evaluates and saves. If a step fails, the Error names the step, and
-  /// the folder keeps its last save. The process may end at any time: a trainer that loads the state from the folder
-  /// then continues with the same bits, and removes the metrics of later steps.
+  /// the folder keeps its last save. The process may end at any time. A trainer that then loads the state from the
+  /// folder continues with the same bits, and removes the metrics of steps after the saved one.
   RunResult run(const RunOptions& options);
 
   /// Calls body() while the model holds the moving average of its parameters, if TrainOptions::ema asks for one.
-  /// Outside this call, even after run(), the model holds the parameters themselves. In body(), a call that makes a
-  /// step, or saves or loads a state, is an Error.
+  /// Outside this call, even after run(), the model holds the parameters themselves. In body(), it is an Error to make
+  /// a step, or to save or load a state.
   void with_average(const std::function<void()>& body);
 
   /// Describes the model, the data and the options as JSON. run() writes this to run.json if it opens the folder
   /// itself.
   std::string description() const;
   /// Writes the parameters, the optimizer's state, the step and the options to a file. Another trainer can continue
-  /// from it.
+  /// from this file.
   void save_state(const std::string& path);
   /// Loads a state that save_state() wrote. Throws an Error if the file is damaged, or if it belongs to another model,
   /// tokenizer, data set, seed, optimizer or schedule.
   void load_state(const std::string& path);
   /// Whether the checkpoint is the one that a run saves after the evaluation at this step. Such a checkpoint has this
   /// step, a validation loss, and this model's parameters, bit by bit. If the result is false, a run that was stopped
-  /// has not yet written it.
+  /// has not yet written this checkpoint.
   bool is_saved_as(const Checkpoint& checkpoint) const;
 
  private:
@@ -221,13 +222,14 @@ class Trainer {
 /// The result of evaluating a run on a test set.
 struct TestResult {
   std::int64_t step = 0;  ///< the step of the checkpoint
-  Evaluation evaluation;  ///< on the test set
+  Evaluation evaluation;  ///< the evaluation on the test set
 };
 
 /// Evaluates a run's best checkpoint, or the last one if there is no best, on a test set: data that influenced no
-/// choice in the run. It computes like `weft eval` and appends {"step":…,"test_loss":…,…} to the run's metrics.
-/// Resuming the run removes that line. The function calls `stop` before each batch and returns none as soon as `stop`
-/// returns true. Throws an Error if the loss isn't finite, or if the data have another task or tokenizer.
+/// choice in the run. The function computes the same values as `weft eval` and appends {"step":…,"test_loss":…,…} to
+/// the run's metrics. Resuming the run removes that line. The function calls `stop` before each batch and returns none
+/// as soon as `stop` returns true. Throws an Error if the loss isn't finite, or if the data have another task or
+/// tokenizer.
 std::optional<TestResult> test_run(const RunFolder& folder, const Data& data,
                                    const std::function<bool()>& stop = nullptr);
 /// Whether the metrics of the run in this folder contain a test result.

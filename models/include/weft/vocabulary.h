@@ -1,5 +1,5 @@
 /// \file
-/// Vocabulary: a list of symbols, each with an id. It is the base of tokenizers that know all their symbols.
+/// Vocabulary: a list of symbols, each with an id. Tokenizers with a fixed list of symbols use it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Symbols and their ids 0 … size()-1. Several threads may make const calls at once.
+/// Symbols and their ids 0 … size()-1. Several threads may make const calls at the same time.
 class Vocabulary {
  public:
   Vocabulary() = default;  ///< an empty vocabulary

@@ -6,17 +6,17 @@
 /// - A function that can fail returns a weft_status. If this is not WEFT_OK, the call did nothing, its outputs are
 ///   unchanged (except counts), and weft_last_error() says what the function expected and what it got. No exception
 ///   crosses this interface.
-/// - A null pointer where one is needed, a size that doesn't fit, or a buffer that is too small gives an error status,
-///   never a crash. But no function can detect a pointer to less memory than it requires.
+/// - A null pointer where a pointer is required, an invalid size or a buffer that is too small causes an error status,
+///   never a crash. But no function can detect that a buffer is smaller than its `capacity` says.
 /// - A function that writes to the caller's buffer takes a `capacity`, in elements, and a `count` (which may be NULL).
 ///   It sets the count to the number of elements needed, even if it returns WEFT_BUFFER_TOO_SMALL. To query only this
 ///   number, pass NULL and 0.
 /// - Texts are UTF-8. A single `const char*` is a text that ends with a zero byte. Other texts come with their size in
 ///   bytes.
-/// - Several threads may use a weft_model at once, except for weft_set_precision and weft_model_free. Only one thread
-///   may use a weft_stream at a time, but several streams of one model may run at once. Any thread may call every other
-///   function.
-/// - The binary interface may change before 1.0; tests/symbols/c_abi.txt records it.
+/// - Several threads may use a weft_model at the same time, except in weft_set_precision and weft_model_free. Only one
+///   thread may use a weft_stream at a time, but several streams of one model may run at the same time. Any thread may
+///   call every other function.
+/// - The binary interface may change before version 1.0. The file tests/symbols/c_abi.txt records the current one.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ extern "C" {
 /// The result of a call.
 typedef enum weft_status {
   WEFT_OK = 0,                ///< success
-  WEFT_INVALID_ARGUMENT = 1,  ///< a null pointer, a size or a value that doesn't fit the call
+  WEFT_INVALID_ARGUMENT = 1,  ///< a null pointer, or an invalid size or value
   WEFT_BUFFER_TOO_SMALL = 2,  ///< the caller's buffer is too small; `count` is the number of elements needed
   WEFT_FAILED = 3,            ///< a bad file, model, text or token; or no memory
   WEFT_CALLBACK_FAILED = 4    ///< a callback threw a C++ exception, which weft_last_error() quotes
@@ -47,19 +47,20 @@ const char* weft_last_error(void);
 /// Returns the library's version, such as "0.1.0". WEFT_VERSION is the version of the headers. The text stays valid.
 const char* weft_version(void);
 
-/// Sets the number of threads that the library's loops use in the whole process, 1 … 1024.
+/// Sets the number of threads that the library's loops use in the whole process to `count`, 1 … 1024.
 weft_status weft_set_default_threads(int count);
-/// The same for all later calls from the current thread.
+/// Sets the number of threads for all later calls from the current thread.
 weft_status weft_set_threads(int count);
-/// Returns the number of threads that loops of the calling thread use; 0 if memory runs out.
+/// Returns the number of threads that the library's loops use in calls from the current thread; 0 if memory runs out.
 int weft_threads(void);
 
 /// A loaded model with its tokenizer.
 typedef struct weft_model weft_model;
 
 /// Loads the checkpoint in a folder, or the best checkpoint of the run in a folder, for inference. The weights stay in
-/// the mapped file. Other programs may replace or remove this file meanwhile. They must not truncate it or write to it
-/// in place, because SIGBUS may then end the process. weft_load_options::copy avoids this.
+/// the mapped file. While the model exists, other programs may replace or remove this file. They must not truncate the
+/// file or write to it in place, because SIGBUS may then end the process. weft_load_options::copy removes this
+/// restriction.
 weft_status weft_load(const char* folder, weft_model** model);
 
 /// Options for loading a model. Initialize them with WEFT_LOAD_OPTIONS_INIT, which sets every field to its default.
@@ -73,7 +74,7 @@ typedef struct weft_load_options {
 #define WEFT_LOAD_OPTIONS_INIT \
   { sizeof(weft_load_options), 0 }
 
-/// weft_load with options (NULL: the defaults).
+/// Like weft_load, but with options. If `options` is NULL, the defaults apply.
 weft_status weft_load_with(const char* folder, const weft_load_options* options, weft_model** model);
 /// Loads a model from the bytes of a checkpoint's model.safetensors. The function copies the bytes.
 weft_status weft_load_memory(const void* bytes, size_t size, weft_model** model);
@@ -81,7 +82,7 @@ weft_status weft_load_memory(const void* bytes, size_t size, weft_model** model)
 void weft_model_free(weft_model* model);
 
 /// Sets the precision of the computation: "f32", or "bf16" with products summed in f32. A loaded model uses "f32", or
-/// "bf16" if its weights are quantized. No other thread may use the model meanwhile.
+/// "bf16" if its weights are quantized. No other thread may use the model during the call.
 weft_status weft_set_precision(weft_model* model, const char* precision);
 
 /// The description of a model. The model owns the texts.
@@ -97,34 +98,35 @@ typedef struct weft_info {
   int64_t outputs;           ///< number of logits: symbols of the vocabulary, or classes
   int64_t labels;            ///< number of class names, see weft_label; 0 for language models
   int64_t max_length;        ///< the maximum length of a sequence, in tokens; 0: no limit
-  int64_t trained_length;    ///< the length of training sequences, for a classifier the longest; 0: unknown
+  int64_t trained_length;    ///< the (maximum) length of training sequences, in tokens; 0: unknown
   int64_t pad_to;            ///< for a classifier: the length that weft_classify pads rows to; 0: no padding
   int64_t parameters;        ///< number of elements in all parameters
   int64_t steps;             ///< number of training steps
-  double validation_loss;    ///< at that step, in nats; NaN if unknown
+  double validation_loss;    ///< the validation loss after these steps, in nats; NaN if unknown
 } weft_info;
 
-/// Fills *info. Set struct_size before the call.
+/// Fills the struct that `info` points to. Set struct_size before the call.
 weft_status weft_model_info(const weft_model* model, weft_info* info);
-/// Gives the name of output `index`, 0 … labels - 1. The model owns the text.
+/// Stores the name of output `index`, 0 … labels - 1, in the variable that `name` points to. The model owns the text.
 weft_status weft_label(const weft_model* model, int64_t index, const char** name);
 
 /// Runs the model on `rows` sequences of `length` tokens each, stored one after the other in `tokens`. For a language
-/// model, the result is `outputs` logits for each token of each row. For a classifier, where token 0 is padding, it is
-/// `outputs` logits for each row.
+/// model, the result is `outputs` logits for each token of each row. For a classifier, the result is `outputs` logits
+/// for each row. A gMLP or a TNN then ignores token 0 as padding.
 weft_status weft_run(const weft_model* model, const int64_t* tokens, int64_t rows, int64_t length, float* logits,
                      size_t capacity, size_t* count);
 
 /// Converts a text of `size` bytes to tokens.
 weft_status weft_encode(const weft_model* model, const char* text, size_t size, int64_t* tokens, size_t capacity,
                         size_t* count);
-/// Converts tokens to a text that ends with a zero byte. `capacity` and *count are in bytes and include this zero byte.
+/// Converts tokens to a text that ends with a zero byte. `capacity` and the count are in bytes and include this zero
+/// byte.
 weft_status weft_decode(const weft_model* model, const int64_t* tokens, size_t tokens_count, char* text,
                         size_t capacity, size_t* count);
 
 /// Computes the probability of each label for each text. The result has `outputs` numbers for each text, one text after
-/// the other. The probabilities of a text have the same bits whatever other texts are in the call. Only for
-/// classifiers.
+/// the other. The probabilities of a text have the same bits whatever other texts are in the call. The model must be a
+/// classifier.
 weft_status weft_classify(const weft_model* model, const char* const* texts, size_t texts_count, double* probabilities,
                           size_t capacity, size_t* count);
 
@@ -138,17 +140,17 @@ typedef struct weft_train_options {
   const char* arch;       ///< "tnn" (the default), "gmlp" or "fnet"
   const char* task;       ///< "classifier" (the default), "regression", "multilabel", "tagging", "retrieval"
   const char* config;     ///< the options of the architecture, a JSON object; NULL: the defaults
-  const char* tokenizer;  ///< "words", "characters", "bytes", …; NULL: "words", for tagging "whitespace"
+  const char* tokenizer;  ///< "words", "characters", "bytes", …; NULL: "words", or "whitespace" for tagging
   int64_t length;         ///< maximum sequence length, in tokens; 0 (the default): the architecture's, or 64
   int64_t batch;          ///< rows in a step; default 32
-  /// The length of the run. 0 (the default): 5 epochs; at most 20,000 steps unless one epoch is longer; at least 1000
-  /// steps, unless these are more than 100 epochs.
+  /// The length of the run, in steps. 0 (the default): the run has 5 epochs, but at least 1000 steps unless these are
+  /// more than 100 epochs, and at most 20,000 steps unless one epoch is longer.
   int64_t steps;
   double learning_rate;  ///< the highest learning rate; default 1e-3
   /// The fraction of the rows that becomes the validation set, which selects the best checkpoint; default 0.1.
   double validation;
   uint64_t seed;                    ///< seed of the parameters, the batches and the split of the rows; default 1
-  int overwrite;                    ///< default 0. If not 0, the run replaces one that is already in the folder
+  int overwrite;                    ///< default 0; if not 0, the new run replaces the run in the folder
   weft_progress_callback progress;  ///< default NULL
   void* user;                       ///< passed to `progress`
 } weft_train_options;
@@ -164,17 +166,17 @@ typedef struct weft_train_options {
 weft_status weft_train(const char* const* texts, const char* const* labels, size_t rows,
                        const weft_train_options* options, const char* folder);
 
-/// A text that grows token by token. Only for causal language models.
+/// A text that grows token by token. Only causal language models have streams.
 typedef struct weft_stream weft_stream;
 
-/// Makes a new, empty text. The stream shares the model, so you may free the model first. After a call of
-/// weft_set_precision, the stream can't continue.
+/// Makes a new, empty text. The stream shares the model, so you may free the model first. A stream can't continue after
+/// a call of weft_set_precision.
 weft_status weft_stream_new(const weft_model* model, weft_stream** stream);
 /// Makes a separate text that continues from the current state of `stream`.
 weft_status weft_stream_copy(const weft_stream* stream, weft_stream** copy);
 /// Appends `tokens_count` >= 1 tokens. Many tokens in one call cost one forward pass. The result is `vocabulary` logits
-/// for the next token. If you don't need them, pass NULL with a capacity of 0. If the buffer is too small, nothing is
-/// appended.
+/// for the next token. If you don't need the logits, pass NULL with a capacity of 0. If the buffer is too small,
+/// nothing is appended.
 weft_status weft_stream_append(weft_stream* stream, const int64_t* tokens, size_t tokens_count, float* logits,
                                size_t capacity, size_t* count);
 /// Frees the stream. NULL is a no-op.
@@ -187,7 +189,8 @@ typedef struct weft_generate_options {
   int64_t tokens;      ///< maximum number of symbols; default 200
   double temperature;  ///< divides the logits; 0: always the most likely symbol; default 1
   int64_t top_k;       ///< samples from the k most probable symbols; 0: from all; default 0
-  /// Of these, samples from the most probable symbols whose probabilities add up to top_p; default 1.
+  /// Among the symbols that top_k allows, samples from the most probable ones whose probabilities add up to top_p;
+  /// default 1.
   double top_p;
   uint64_t seed;            ///< the same model, prompt, options and seed give the same text; default 1
   const char* const* stop;  ///< generation ends before the first occurrence of one of these texts; default NULL
@@ -199,15 +202,16 @@ typedef struct weft_generate_options {
   { sizeof(weft_generate_options), 200, 1.0, 0, 1.0, 1, NULL, 0 }
 
 /// Receives the text of a new symbol: `size` bytes followed by a zero byte, valid only during the call. The text may be
-/// empty. With some tokenizers (bytes) it may be only a part of a character. Return 0 to continue; any other value ends
-/// the text here. The callback may call weft, but it must return normally: it must not call longjmp or end its thread.
-/// A C++ exception also ends the text.
+/// empty. With the tokenizer "bytes", for example, the text may be only a part of a character. Return 0 to continue, or
+/// any other value to end the text here. The callback may call weft, but it must return normally: it must not call
+/// longjmp or end its thread. A C++ exception also ends the text.
 typedef int (*weft_text_callback)(void* user, const char* text, size_t size);
 
-/// Continues `prompt`. The output does not repeat the prompt. Generation ends after the maximum number of symbols in
-/// `options` (NULL: the defaults), before a stop text, or when the callback ends it, which is not a failure. *count
-/// (may be NULL) is the number of new symbols, even after a failure. The calling thread calls `callback`, each time
-/// with `user`. Only for causal language models.
+/// Continues `prompt`. The output does not repeat the prompt. Generation ends after the maximum number of symbols
+/// (`options->tokens`; if `options` is NULL, the defaults apply), before a stop text, or when the callback returns a
+/// value other than 0. None of these is a failure. The count is set to the number of new symbols, even after a failure;
+/// `count` may be NULL. The calling thread calls `callback`, and passes `user` to it. The model must be a causal
+/// language model.
 weft_status weft_generate(const weft_model* model, const char* prompt, const weft_generate_options* options,
                           weft_text_callback callback, void* user, int64_t* count);
 

@@ -30,14 +30,15 @@ struct Optional {
   Tensor tensor;
 };
 
-// Converts a dtype, which is given by weft's name or numpy's name ("f32" or "float32"), or as a numpy dtype.
+// Converts a dtype. It is given by its name in weft or in numpy ("f32" or "float32"), or as a numpy dtype.
 DType dtype_of(nanobind::handle dtype);
 
-// Converts both tensors to one dtype: the more precise one of two real dtypes, or the real one of a real and an integer
-// dtype.
+// Converts both tensors to one dtype. Of two real dtypes, it is the more precise one. Of a real and an integer dtype,
+// it is the real one.
 std::pair<Tensor, Tensor> promoted(const Tensor& x, const Tensor& y);
 
-// Argument<T>::of(x) converts to an argument of type T. Given is the type to which nanobind converts Python's object.
+// Argument<T>::of(x) converts x to an argument of type T. `Given` is the type of x, to which nanobind converts Python's
+// object.
 template <class T>
 struct Argument {
   using Given = T;

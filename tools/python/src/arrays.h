@@ -14,8 +14,8 @@ namespace nb = nanobind;
 // name in error messages. Throws a TypeError unless it is an array in the CPU's memory with one of these dtypes.
 Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& dtypes);
 
-// Returns an array over the elements of a result that has no other owner: a numpy array or, with `torch`, a PyTorch
-// tensor. For numpy, which has no bf16, bf16 becomes float32.
+// Returns an array over the elements of a result that has no other owner. The array is a numpy array or, with `torch`,
+// a PyTorch tensor. Because numpy has no bf16, a numpy array of a bf16 result has the dtype float32.
 nb::any array_of(Tensor result, bool torch = false);
 
 }  // namespace weft::python

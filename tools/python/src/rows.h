@@ -14,7 +14,7 @@ namespace weft::python {
 struct Rows {
   LabelledTexts all;
 
-  // The number of frames in a row, which is the same for all rows. 0 for texts and pictures.
+  // Returns the number of frames in a row, which is the same for all rows, or 0 for texts and pictures.
   std::int64_t frames() const {
     if (all.channels == 0 || all.texts.empty()) return 0;
     return static_cast<std::int64_t>(all.texts[0].size() / sizeof(float)) / all.channels;

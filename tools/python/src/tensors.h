@@ -11,14 +11,14 @@ namespace weft::python {
 // becomes a leaf of the recording tape.
 Tensor operand(nanobind::handle x);
 
-// x[key], where the key has integers, slices, None, an ellipsis, arrays of indices, or masks.
+// Returns x[key]. The key may contain integers, slices, None, an ellipsis, arrays of indices, and masks.
 Tensor indexed(const Tensor& x, nanobind::handle key);
 
 // Returns the value of a float, an int or a numpy number, and nullopt for any other object. Throws an OverflowError if
 // an int is too large.
 std::optional<double> number_of(nanobind::handle x);
 
-// Calls f(), which takes long, without holding the interpreter's lock.
+// Calls f() without holding the interpreter's lock, because f() may take long.
 template <class F>
 auto unlocked(F f) {
   const nanobind::gil_scoped_release release;
