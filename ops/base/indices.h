@@ -9,10 +9,10 @@
 
 namespace weft::detail {
 
-// Error unless all of these indices are from 0 to size - 1.
+// Throws an Error unless all `count` indices are from 0 to size - 1.
 inline void check_range(const char* op, const std::int64_t* indices, std::int64_t count, std::int64_t size) {
   const auto is_outside = [size](std::int64_t i) { return i < 0 || i >= size; };
-  bool outside = false;  // without an early end, the loop has no branches
+  bool outside = false;  // the loop has no early exit, so that it has no branches
   for (std::int64_t i = 0; i < count; ++i) outside |= is_outside(indices[i]);
   if (outside)
     fail(op, "expected indices from 0 to " + std::to_string(size - 1) + ", got " +

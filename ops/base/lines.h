@@ -17,7 +17,8 @@ struct Lines {
   }
 };
 
-// Calls f(o, k, count), in parallel, for adjacent lines (o, k) … (o, k + count - 1).
+// Divides the lines into groups of adjacent lines (o, k) … (o, k + count - 1), and calls f(o, k, count) for each group,
+// in parallel.
 template <class F>
 void for_lines(const Lines& lines, F f) {
   if (lines.n == 0) return;

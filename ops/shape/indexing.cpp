@@ -1,4 +1,4 @@
-// Elements by their indices along an axis: index_select, gather, scatter_add.
+// index_select, gather and scatter_add, which access elements by their indices along an axis.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ namespace {
 
 // Indices along an axis of a tensor: element (…, i, …) of the indices chooses the tensor's element (…, index, …).
 struct Choice {
-  Tensor index;  // contiguous, as long as the tensor or shorter except along the axis
+  Tensor index;  // contiguous; no axis except `dim` is longer than in the tensor
   std::size_t dim;
 
   Choice(const char* op, const Shape& shape, std::int64_t axis, const Tensor& indices)
@@ -38,7 +38,7 @@ struct Choice {
     index = copy;
   }
 
-  // The part of x that the indices can choose from: as long as they are, except along the axis.
+  // Returns the part of x from which the indices can choose. It has the shape of the indices, except along the axis.
   Tensor reachable(const Tensor& x) const {
     Shape shape = index.shape();
     shape[dim] = x.shape()[dim];
@@ -87,7 +87,8 @@ void scatter_elements(const Choice& choice, const Tensor& x, Tensor& y) {
   });
 }
 
-// The rows of a matrix with these indices (…): (…, columns). Integers have no gradient.
+// Returns the rows of a matrix with the given indices. Indices of shape (…) give a result (…, columns). Integers have
+// no gradient.
 Tensor rows_at(const Tensor& matrix, const Tensor& indices) {
   if (is_floating(matrix.dtype())) return embedding(indices, matrix);
   if (is_complex(matrix.dtype())) return complex(rows_at(real(matrix), indices), rows_at(imag(matrix), indices));
@@ -103,7 +104,7 @@ Tensor rows_at(const Tensor& matrix, const Tensor& indices) {
   return result;
 }
 
-// The chosen elements of x, in the indices' shape.
+// Returns the chosen elements of x, in the shape of the indices.
 Tensor gathered(const Tensor& x, const Choice& choice);
 
 // y = x; y[…, index_i, …] += source_i, in the order of i. dx = dy; dsource_i = dy[…, index_i, …]
@@ -141,7 +142,7 @@ struct ScatterAddOp : Op {
   }
 };
 
-// y_i = x[…, index_i, …]. dx: 0, with dy_i added at […, index_i, …].
+// y_i = x[…, index_i, …]. dx is 0, with dy_i added at […, index_i, …].
 struct GatherOp : Op {
   Choice choice;
   explicit GatherOp(Choice c) : choice(std::move(c)) {}
