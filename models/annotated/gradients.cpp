@@ -781,8 +781,8 @@ weft::Tensor unit_rows(const weft::Tensor& x) {
   return weft::apply_op(UnitRows(), {x});
 }
 
-// The library's operation `rms_norm` divides a row of $d$ elements by $\|x\| / \sqrt{d} + \epsilon$. With $\epsilon =
-// 0$ and a factor of $1 / \sqrt{d}$ it is the same function, so the step compares with it, too.
+// The library's `rms_norm` divides a row of $d$ elements by $\|x\| / \sqrt{d} + \epsilon$. With $\epsilon = 0$ and a
+// factor of $1 / \sqrt{d}$ it is the same function, so the step compares with it, too.
 STEP("A custom operation") {
   const weft::Tensor x = weft::transpose(numbers(1, {7, 5}), 0,
                                          1);  // a view that is not in row-major order

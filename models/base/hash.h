@@ -1,5 +1,5 @@
-// The hash FNV-1a (Fowler, Noll, Vo), which processes a whole number at a time. It detects accidental differences, not
-// intentional ones.
+// The hash FNV-1a (Fowler, Noll, Vo), applied to integers instead of single bytes. It detects accidental differences,
+// not intentional ones.
 #pragma once
 #include <cstdint>
 #include <cstring>

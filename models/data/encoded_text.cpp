@@ -82,8 +82,8 @@ std::uint64_t hash_of(const TextFile& file) {
   return hash.value();
 }
 
-// Returns the tail that a cache of this text for this tokenizer must have. The fields that describe the ids are not
-// set.
+// Returns the tail that a cache of this text for this tokenizer must have. The function leaves the fields that describe
+// the ids unset.
 CacheTail expected_tail(const TextFile& file, const Tokenizer& tokenizer) {
   CacheTail tail = {};
   std::memcpy(tail.magic, cache_magic, sizeof tail.magic);
