@@ -3,7 +3,7 @@
 //                                super_n
 //                     +--------+--------+--------+---+
 //                  kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr], in the last cache.
-//                     +--------+--------+--------+---+ The kc x nc block that a task reads is in L2.
+//                     +--------+--------+--------+---+     The kc x nc block that a task reads is in L2.
 //             kc
 //           +----+    +--------+--------+--------+---+
 //           |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr.

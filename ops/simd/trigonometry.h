@@ -66,7 +66,7 @@ inline double negative_power_of_2(int n) noexcept {
 
 // Reduces one finite x with |x| > largest_reduced (Payne and Hanek 1983). x = m 2^e with an integer m. Only 192 bits of
 // 2/π matter for x · 2/π modulo 4. The bits before them give multiples of 4, and the bits after them add less than
-// 2^-137. Every f64 number is at least 2^-62 away from all multiples of π/2.
+// 2^-137. Every f64 number is at least 2^-62 away from all nonzero multiples of π/2.
 inline ScalarAngle reduce_huge(double x) noexcept {
   const auto bits = __builtin_bit_cast(std::uint64_t, x);
   const std::uint64_t m = (bits & 0xfffffffffffff) | 0x10000000000000;
@@ -145,7 +145,7 @@ inline Angle reduced_angle(simd::Vec<double> x) noexcept {
   return angle;
 }
 
-// sin r = r + r³ S(r²), cos r = 1 - r²/2 + r⁴ C(r²) for |r| <= π/4. Relative errors 1.3e-17 and 6e-19.
+// sin r = r + r³ S(r²), cos r = 1 - r²/2 + r⁴ C(r²) for |r| <= π/4. The relative errors are 1.3e-17 and 6e-19.
 inline constexpr double sin_terms[] = {-0x1.5555555555555p-3, 0x1.1111111110bb1p-7,   -0x1.a01a019e8357dp-13,
                                        0x1.71de37961e4c6p-19, -0x1.ae600a926c89ap-26, 0x1.5e0af186af739p-33};
 inline constexpr double cos_terms[] = {0x1.5555555555555p-5,   -0x1.6c16c16c16966p-10, 0x1.a01a019f4e867p-16,
@@ -170,7 +170,7 @@ inline simd::Vec<double> sin_from(simd::Vec<double> x, std::uint64_t quarters) n
   return in_quadrant(angle.quarters + quarters, sine, cosine);
 }
 
-// (sin r)/r and cos r in r² for |r| <= π/4. Relative errors 5.2e-12 and 1.2e-10, which are small compared with f32's
+// (sin r)/r and cos r in r² for |r| <= π/4. The relative errors, 5.2e-12 and 1.2e-10, are small compared with f32's
 // rounding error.
 inline constexpr double short_sin_terms[] = {1, -0x1.5555554c6ff79p-3, 0x1.111108690ac9ap-7, -0x1.a00f7e1500a36p-13,
                                              0x1.6cd1b0c5cf795p-19};
@@ -178,8 +178,8 @@ inline constexpr double short_cos_terms[] = {1, -0.5, 0x1.55554a0fa5a2cp-5, -0x1
                                              0x1.99eb4c58735f5p-16};
 
 // sin(x + quarters π/2) for an x that was converted from f32, |x| <= largest_reduced. π/2 is the sum of two parts. The
-// first part has 33 bits, so that its product with n is exact. Every such x is at least 2^-28 away from all multiples
-// of π/2, and the error of r is below 2^-66.
+// first part has 33 bits, so that its product with n is exact. Every such x is at least 2^-28 away from all nonzero
+// multiples of π/2, and the error of r is below 2^-66.
 inline simd::Vec<double> short_sin_from(simd::Vec<double> x, std::uint64_t quarters) noexcept {
   using V = simd::Vec<double>;
   const V round(0x1.8p52), biased = simd::fma(x, V(0x1.45f306dc9c883p-1), round), n = biased - round;

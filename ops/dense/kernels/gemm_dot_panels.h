@@ -34,7 +34,7 @@ class PanelDots {
 
   // Adds `steps` times `lanes` units, starting at a multiple of lanes. Each pass processes P of dot's lanes and W of
   // the panel's vectors. With a single row, one pass processes all of them and so reads the panel from end to end,
-  // which is the fastest order for memory. With several rows, each pass prefetches its share of the steps that follow.
+  // which is the fastest order for memory. With several rows, each pass prefetches its share of the following steps.
   void add_units(std::int64_t steps, const T* a, std::int64_t a_row, const T* rows) noexcept {
     for (int v = 0; v < V; v += W)
       for (int first = 0; first < lanes; first += P) {

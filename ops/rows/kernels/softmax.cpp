@@ -62,7 +62,7 @@ RowStats<Computed<T>> row_stats(const T* x, std::int64_t n) noexcept {
 
 template <class T>
 void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
-  // Whether y stores e^(x - max) after the first pass. If y would round it, it is computed twice instead.
+  // Whether the first pass stores e^(x - max) in y. If y would round this value, both passes compute it.
   constexpr bool keeps_powers = std::is_same_v<T, Computed<T>>;
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const Vec<T> m(row_max(x, n));
