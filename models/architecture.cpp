@@ -54,8 +54,8 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
                 "; its tasks are " + join(task_names(tasks)) +
                 (architecture.no_other_task.empty() ? "" : ": " + architecture.no_other_task));
   if (kind.outputs != OutputShape::symbols && spec.classes < 1)
-    throw Error("[model] a " + kind.name + " needs at least 1 " + (spec.task == Task::classifier ? "class" : "output") +
-                ", got " + std::to_string(spec.classes));
+    throw Error("[model] the task " + kind.name + " needs at least 1 " +
+                (spec.task == Task::classifier ? "class" : "output") + ", got " + std::to_string(spec.classes));
 }
 
 }  // namespace

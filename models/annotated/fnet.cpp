@@ -89,10 +89,11 @@ STEP("Complex and real matrices") {
 
 // ## Mixing by fast transforms
 //
-// Nobody multiplies by $F_n$. A fast Fourier transform gives the same result in $O(n \log n)$ operations instead of
-// $O(n^2)$ for each column. Self-attention costs $O(n^2)$, too, because it computes a score for every pair of tokens.
-// [The page about Fourier transforms](fourier.cpp) builds a fast transform. Here we use the library's, first along the
-// channels, then along the tokens. The order does not matter, because the two transforms act on different axes.
+// In practice, nobody multiplies by $F_n$. A fast Fourier transform gives the same result in $O(n \log n)$ operations
+// instead of $O(n^2)$ for each column. Self-attention costs $O(n^2)$, too, because it computes a score for every pair
+// of tokens. [The page about Fourier transforms](fourier.cpp) builds a fast transform. Here we use the library's, first
+// along the channels, then along the tokens. The order does not matter, because the two transforms act on different
+// axes.
 Tensor mixed_by_transforms(const Tensor& x) {
   return weft::real(weft::fft(weft::fft(x, 1), 0));
 }
@@ -182,8 +183,9 @@ Tensor layer(const Weights& w, const Tensor& x) {
   return norm(w.of("output_norm"), h + feed_forward(w, h));
 }
 
-// This is *post-norm*, as in the paper and in BERT. Most later models normalize before each part instead, and leave the
-// sum alone (*pre-norm*). Then gradients reach the first layers through plain sums. labml.ai's program does that.
+// This is *post-norm*, as in the paper and in BERT. Most later models instead normalize the input of each part, and do
+// not normalize the sum (*pre-norm*). Then gradients reach the first layers through sums without norms. labml.ai's
+// program uses pre-norm.
 Tensor pre_norm_layer(const Weights& w, const Tensor& x) {
   const Tensor h = x + mixed(norm(w.of("mixing_norm"), x));
   return h + feed_forward(w, norm(w.of("output_norm"), h));

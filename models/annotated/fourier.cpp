@@ -213,15 +213,15 @@ STEP("The matrix needs n^2 multiplications") {
 //
 // $$y_k = \sum_{j=0}^{n/2-1} x_{2j} \, \omega^{2jk} + \omega^k \sum_{j=0}^{n/2-1} x_{2j+1} \, \omega^{2jk}$$
 //
-// Now $\omega^2 = e^{-2 \pi i / (n/2)}$ is the root of unity for $n/2$. So both sums are transforms of half the length:
-// call them $E$, of the even elements, and $O$, of the odd elements. They have period $n/2$ in $k$, and
+// Now $\omega^2 = e^{-2 \pi i / (n/2)}$ is the root of unity for $n/2$. So both sums are transforms of half the length.
+// Let $E$ be the transform of the even elements, and $O$ that of the odd elements. They have period $n/2$ in $k$, and
 // $\omega^{k + n/2} = -\omega^k$, because $n/2$ steps are half a turn. So one product serves two results:
 //
 // $$y_k = E_k + \omega^k O_k, \qquad y_{k+n/2} = E_k - \omega^k O_k, \qquad 0 \le k < n/2$$
 //
 // If $n$ is a power of two, the halves can be split in the same way, down to length 1, where the transform is the
-// signal itself. The table $w$ is that of the whole length. For a part of length $n$, its root is every `stride`-th
-// one.
+// signal itself. The table $w$ is that of the whole length. A part of length $n$ uses every `stride`-th root of this
+// table.
 template <class C>
 std::vector<C> fft_recursive(const std::vector<C>& x, const std::vector<C>& w) {
   const std::size_t n = x.size(), stride = w.size() / n;
@@ -577,8 +577,8 @@ STEP("The library's transform") {
 
 // ## The gradient of a transform is a transform
 // A transform is linear, so its backward is the product with the same matrix from the other side. Let $x$ be real, and
-// let $v$ and $w$ be the gradients of a loss by the real and the imaginary part of $y$. The parts of $\omega^{jk}$ are
-// $\cos(2 \pi jk / n)$ and $-\sin(2 \pi jk / n)$, so
+// let $v$ and $w$ be the gradients of a loss with respect to the real and the imaginary part of $y$. The parts of
+// $\omega^{jk}$ are $\cos(2 \pi jk / n)$ and $-\sin(2 \pi jk / n)$, so
 //
 // $$\bar{x}_j = \sum_k \left( v_k \cos \frac{2 \pi jk}{n} - w_k \sin \frac{2 \pi jk}{n} \right)$$
 //
@@ -586,8 +586,8 @@ STEP("The library's transform") {
 //
 // $$\bar{x}_j = \mathrm{Re} \sum_k (v_k + i w_k) \, e^{2 \pi i jk / n}$$
 //
-// The sum is the inverse transform of $v + iw$, without its division by $n$. So backward costs as much as forward. How
-// a tape finds gradients is the subject of the page about gradients.
+// The sum is the inverse transform of $v + iw$, without its division by $n$. So backward costs as much as forward. The
+// page about gradients explains how a tape finds gradients.
 STEP("The gradient of a transform") {
   for (const std::int64_t n : {8, 15}) {
     const weft::Tensor v = weft::Random(2).normal({n}, 0, 1, weft::DType::f64);

@@ -44,8 +44,9 @@ weft::Init in_f64(std::uint64_t seed) {
 //
 // $$Z = \sigma(X U), \qquad Y = Z V$$
 //
-// $U$ makes more channels, $\sigma$ is the activation GELU, and $V$ returns to $d$ channels. A gMLP puts an operation
-// $\tilde Z = s(Z)$ between the two, which lets tokens see each other. Everything on this page is about $s$.
+// $U$ increases the number of channels, $\sigma$ is the activation GELU, and $V$ reduces the number to $d$ again. A
+// gMLP puts an operation $\tilde Z = s(Z)$ between the two, which lets tokens see each other. Everything on this page
+// is about $s$.
 //
 // ![A block of a gMLP](drawings/gmlp-block.svg)
 //
@@ -442,7 +443,7 @@ STEP("Token by token") {
   expect_same("the library's stream and all at once", weft::concat(librarys, 0), all);
 }
 
-// The model writes the most likely character each time, after a short beginning:
+// The model gets a short beginning, and then writes the most likely character at each step:
 STEP("Writing") {
   const Weights w(trained().parameters());
   Writer writer(w, model_config());

@@ -1,7 +1,8 @@
 // # Gradients
-// Training a network needs the derivative of one number, the loss, by millions of numbers, the weights. Reverse-mode
-// differentiation computes all of these derivatives in about the time of a few forward passes. This page builds it
-// three times: by hand with the chain rule, with a tape of scalars in 60 lines, and with weft's tape of tensors.
+// Training a network needs the derivatives of one number, the loss, with respect to millions of numbers, the weights.
+// Reverse-mode differentiation computes all of these derivatives in about the time of a few forward passes. This page
+// builds it three times: by hand with the chain rule, with a tape of scalars in 60 lines, and with weft's tape of
+// tensors.
 //
 // The method is described in section 3.2 of *Automatic differentiation in machine learning: a survey*
 // ([Baydin et al., arXiv 1502.05767](https://arxiv.org/abs/1502.05767)). Two well-known pages explain it in Python:
@@ -252,8 +253,8 @@ STEP("Two orders of one product") {
 
 // ## A tape of scalars
 // The backward pass by hand followed a fixed recipe, so a program can do it. During the forward pass, the program
-// writes down each operation: its operands, and the derivative of the result by each of them. This list is called a
-// *tape*.
+// writes down each operation: its operands, and the derivative of the result with respect to each operand. This list is
+// called a *tape*.
 //
 // Each value of the computation is a *node* of the tape. An `Edge` leads from a node to a *parent*, an operand of its
 // operation, and says how fast the node changes with this parent. A node has at most two parents, because all
@@ -279,7 +280,7 @@ class ScalarTape {
   // and a loop from the last node to the first reaches a node after all nodes that use it. When the loop arrives, the
   // node's gradient is complete and can be passed on to the parents.
   //
-  // The most important character is the `+` of `+=`. A value that is used twice gets a contribution from each use. This
+  // The most important character is the `+` in `+=`. A value that is used twice gets a contribution from each use. This
   // is the multivariate chain rule: $\bar{v} = \sum_u \bar{u} \, \partial u / \partial v$, over all nodes $u$ that use
   // $v$.
   Vector backward(std::size_t result) const {
@@ -599,7 +600,7 @@ weft::Tensor vector_jacobian_product(const weft::Tensor& cotangent) {
 // $a = \tanh(W x + b)$ the rows must be $J_{ij} = (1 - a_i^2) W_{ij}$.
 //
 // The loss from the beginning is a special case. Its part of the backward pass was $\bar{a} = r$. So the cotangent $r$
-// gives the gradient of the loss by $x$, with no loss on the tape.
+// gives the gradient of the loss with respect to $x$, although no loss is on the tape.
 STEP("Vector-Jacobian products") {
   const Values y = forward(point);
   for (std::size_t i = 0; i < outputs; ++i) {
@@ -629,7 +630,7 @@ double weighted_sum(const Function& f, const weft::Inputs& in) {
   return weft::sum(y * cotangent_of(y)).item();
 }
 
-// The tape computes the gradients of this number by all inputs in one walk.
+// The tape computes the gradients of this number with respect to all inputs in one walk.
 weft::Inputs gradients_by_tape(const Function& f, const weft::Inputs& in) {
   weft::Tape tape;
   weft::Inputs leaves, of;
@@ -763,7 +764,7 @@ weft::Tensor UnitRows::forward(const weft::Inputs& in, const weft::Shape& shape)
 
 // `b.output()` is the saved output, and `b.gradient()` is its gradient. `b.add(0, dx)` adds `dx` to the gradient of
 // input 0. This is the library's `+=`: other operations that use $x$ add theirs. An operation with several inputs would
-// first ask `b.needs(i)`, so that it computes no gradient in vain.
+// first ask `b.needs(i)`, so that it computes no gradient that nobody needs.
 void UnitRows::backward(weft::Backward& b) const {
   const weft::Tensor y = b.output(), gradient = weft::raw::contiguous(b.gradient());
   weft::Tensor dx = weft::Tensor::empty(y.shape(), y.dtype());

@@ -57,7 +57,8 @@ double difference(const std::vector<T>& a, const std::vector<T>& b) {
   return largest;
 }
 
-// The same for f64 or c128 tensors. Returns infinity if the shapes differ.
+// Returns the largest |a_i - b_i| of two f64 or c128 tensors, or infinity if the shapes differ or a number isn't
+// finite.
 inline double difference(const weft::Tensor& a, const weft::Tensor& b) {
   if (a.shape() != b.shape()) return HUGE_VAL;
   using Complex = std::complex<double>;
@@ -74,7 +75,7 @@ inline void print_same(const char* what, double difference, double tolerance,
   print("%s: DIFFERENT, %s, by %g", what, sizes.c_str(), difference);
 }
 
-// Prints whether both are the same up to rounding, which means that no elements differ by more than the tolerance. If
+// Prints whether both are the same up to rounding. They are if no two elements differ by more than the tolerance. If
 // they aren't, the program fails at its end.
 inline void expect_same(const char* what, const weft::Tensor& a, const weft::Tensor& b,
                         double tolerance = 1e-10) {
@@ -99,7 +100,7 @@ inline void expect(const char* what, bool holds) {
   print("%s: %s", what, holds ? "yes" : "NO");
 }
 
-// The time of f in microseconds. It is the median of at least 5 runs that together take at least 2 ms.
+// Returns the time of f in microseconds: the median of at least 5 runs that together take at least 2 ms.
 template <class F>
 double microseconds(const F& f) {
   using Clock = std::chrono::steady_clock;

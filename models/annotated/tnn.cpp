@@ -727,10 +727,10 @@ STEP("Token by token, one channel") {
 }
 
 // In this scheme, most tokens take little time, but some take much: token $2^k - 1$ waits for a square of $2^k$ rows.
-// In the library's stream, every square is at least one whole block away from its tokens. The stream computes the
-// square in small pieces while the block in between arrives, so no token waits long. [The streaming
-// convolution](../../models/design/streaming.md) describes it. `Model::stream` gives the same logits as a forward pass
-// over the text so far:
+// In the library's stream, the positions to which a square of size $s$ contributes begin at least $s$ positions, one
+// whole block, after the square's last token. The stream computes the square in small pieces while the tokens of this
+// block arrive, so no token waits long. [The streaming convolution](../../models/design/streaming.md) describes it.
+// `Model::stream` gives the same logits as a forward pass over the text so far:
 STEP("Token by token, the whole model") {
   const weft::Model& model = *trained().model;
   const std::int64_t n = 200;

@@ -1,4 +1,4 @@
-// Converts numbers to bytes, which ranks exchange, and back.
+// Converts numbers to bytes and back, so that ranks can exchange them.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -16,7 +16,7 @@ std::string bytes_of(const std::vector<T>& values) {
   return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-// Throws an Error unless there are as many bytes as `count` values have.
+// Throws an Error unless `count` values have exactly this number of bytes.
 template <class T>
 std::vector<T> values_of(const std::string& bytes, std::size_t count) {
   if (bytes.size() != count * sizeof(T))

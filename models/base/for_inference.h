@@ -1,4 +1,4 @@
-// The reasons why some parameters can't be written. They are passed to detail::lend and lend_quantized.
+// The reasons why some parameters can't be written. detail::lend and lend_quantized receive them.
 #pragma once
 
 namespace weft::detail {

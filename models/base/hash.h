@@ -1,4 +1,5 @@
-// FNV-1a over whole numbers (Fowler, Noll, Vo). It detects accidental differences, not intentional ones.
+// The hash FNV-1a (Fowler, Noll, Vo), applied to integers instead of single bytes. It detects accidental differences,
+// not intentional ones.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -15,7 +16,7 @@ std::uint64_t hash(std::uint64_t h, const Numbers& numbers) noexcept {
   return h;
 }
 
-// A variant for long sequences of bytes. It reads 32 bytes at a time in four lanes, at the speed of memory.
+// A variant for long sequences of bytes. It reads 32 bytes at a time in four lanes, and is as fast as memory.
 class BytesHash {
  public:
   void add(const void* data, std::size_t bytes) noexcept {

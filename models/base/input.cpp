@@ -40,7 +40,7 @@ struct Moments {
   std::vector<double> mean, deviation;
 };
 
-// The mean and deviation of each channel, which is the last axis. A deviation of 0 becomes 1.
+// Returns the mean and deviation of each channel. The channels are the last axis. A deviation of 0 becomes 1.
 Moments moments_of(const Tensor& numbers) {
   const auto x = raw::convert(numbers, DType::f64).to_vector<double>();
   const auto channels = static_cast<std::size_t>(numbers.size(-1));

@@ -14,9 +14,9 @@ namespace weft::detail {
 
 // Returns a discarded value if `text` is not JSON. A text with a zero byte also gives a discarded value, because
 // nlohmann would take the zero byte for the end of the text. Throws an Error in two cases. The first is a value that is
-// nested deeper, or has more values, than anything weft writes: nlohmann's dump() recurses, and its destructor
-// allocates, which ends the process if memory runs out. The second is an object that has a key twice: nlohmann uses the
-// last value of the key, but other parsers use the first.
+// nested deeper, or has more values, than anything that weft writes. nlohmann's dump() recurses, and its destructor
+// allocates, so such a value could end the process. The second is an object that contains a key twice. nlohmann uses
+// the last value of such a key, but other parsers use the first.
 inline nlohmann::json parse_json(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return nlohmann::json(nlohmann::json::value_t::discarded);
   constexpr int deepest = 16;
@@ -35,7 +35,7 @@ inline nlohmann::json parse_json(std::string_view text) {
   return nlohmann::json::parse(text, small, false);
 }
 
-// Sets the field. Throws an Error that names the key if the value does not have the field's type.
+// Assigns the value to the field. Throws an Error that names the key if the value does not have the field's type.
 template <class T>
 void read_field(const std::string& where, const std::string& key, const nlohmann::json& value, T& field) {
   bool fits;

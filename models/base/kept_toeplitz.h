@@ -11,15 +11,16 @@
 
 namespace weft::detail {
 
-// x (b, h, n, dim), t (h, m, dim): T x with T_ij = t_(i-j), or (T x) / (T·1) if `normalize`, in x's dtype.
+// Returns T x with T_ij = t_(i-j), or (T x) / (T·1) if `normalize`, in x's dtype. x is (b, h, n, dim), and t is (h, m,
+// dim).
 Tensor toeplitz_mix(const Tensor& x, const Tensor& t, bool causal, bool normalize);
 
-// Several threads may call it at once, as long as no thread writes the parameters.
+// Several threads may call mix() at the same time, as long as no thread writes the parameters.
 class KeptToeplitz {
  public:
-  // toeplitz_mix() with the coefficients that `make` returns. The object keeps the coefficients and their spectra, and
-  // uses them again if the next x has the same b and n and the parameters have the same versions. Nothing is recorded
-  // on a tape. All arguments except x and the versions must be the same in all calls.
+  // Returns toeplitz_mix() of x and the coefficients that `make` returns. The object keeps the coefficients and their
+  // spectra, and uses them again if the next x has the same b and n and the parameters have the same versions. Nothing
+  // is recorded on a tape. All arguments except x and the versions must be the same in all calls.
   Tensor mix(const Tensor& x, const std::function<Tensor()>& make, bool causal, bool normalize,
              const std::vector<std::uint64_t>& versions);
 

@@ -7,12 +7,12 @@
 namespace weft::detail {
 namespace {
 
-// With at most this many rows, a packed copy of the weight isn't worth its memory: gemm reads the weight in place.
-// bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
+// For products with at most this many rows, gemm reads the weight in place, because a packed copy isn't worth its
+// memory. bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 constexpr std::int64_t few_rows = 16;
 // A weight in a mapped file is packed after this many calls with few rows, or one call with more. A program that makes
-// only one query thus gets its result without a copy. A program that makes many queries reads packed weights, which are
-// on large pages. The pages of mapped files are small.
+// only one query thus gets its result without a copy. A program that makes many queries reads packed weights, which lie
+// on large pages. Mapped files have small pages.
 constexpr int first_calls = 8;
 
 // Whether a packed copy of the weight can serve x. It can if the dtypes are equal, or if an f32 weight is rounded to
@@ -40,7 +40,7 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
            p.dtype() == dtype;
   };
   if (packed_ && of_this_weight(*packed_)) return packed_;
-  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // belongs to a replaced weight
+  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // of a replaced weight
   if (!weight.writable() && !converts) {
     if (!in_mapped_file(value)) return nullptr;
     if (calls_ < first_calls) {
@@ -58,7 +58,7 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
 std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& weight) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (quantized_ && quantized_of_ == weight.id() && quantized_->isa() == Context::current().isa()) return quantized_;
-  packed_.reset();  // belongs to the weight before quantization
+  packed_.reset();  // it belongs to the weight before quantization
   quantized_.reset();
   quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
   quantized_of_ = weight.id();

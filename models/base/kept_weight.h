@@ -7,13 +7,13 @@
 
 namespace weft::detail {
 
-// Several threads may call it at once, as long as no thread writes the parameter. All calls must pass the same
-// parameter.
+// Several threads may use the object at the same time, as long as no thread writes the parameter. All calls must pass
+// the same parameter.
 class KeptWeight {
  public:
-  // x Wᵀ + b with the epilogue, for a weight W in any of the formats of a parameter.
+  // Returns x Wᵀ + b with the epilogue, for a weight W in any of the formats that a parameter can have.
   Tensor linear(const Tensor& x, const Parameter& weight, const Tensor& bias, const Epilogue& epilogue);
-  // The rows of W with these indices, in f32 if W is quantized.
+  // Returns the rows of W with the given indices, in f32 if W is quantized.
   Tensor embedding(const Tensor& indices, const Parameter& weight);
 
  private:
@@ -24,7 +24,7 @@ class KeptWeight {
   std::shared_ptr<const PackedWeight> packed_;        // the latest one
   std::shared_ptr<const QuantizedWeight> quantized_;  // only for an i8 weight
   const void* quantized_of_ = nullptr;                // the id of its parameter
-  int calls_ = 0;  // that read the weight in its file; a call with many rows counts as `first_calls` calls
+  int calls_ = 0;  // calls that read the weight from its file; a call with many rows counts as `first_calls` calls
 };
 
 }  // namespace weft::detail

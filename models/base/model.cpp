@@ -11,8 +11,8 @@ using namespace detail;
 
 namespace {
 
-// Repeats the forward pass for each step. It reads the latest tokens of each text, up to the maximum length of the
-// model.
+// A token stream that repeats the whole forward pass in each step. The pass reads the latest tokens of each text, up to
+// the maximum length of the model.
 class RepeatedPasses : public StreamOf<RepeatedPasses, std::vector<std::int64_t>> {
  public:
   explicit RepeatedPasses(const Model& model) : StreamOf(model, {}), model_(model) {}

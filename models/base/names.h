@@ -1,4 +1,4 @@
-// Helpers for names, most of them in messages.
+// Helpers for names, most of them for messages.
 #pragma once
 #include <string>
 #include <vector>

@@ -15,7 +15,7 @@ struct Rounded {
   Tensor value, scales;
 };
 
-// The largest |x|; NaN if x contains one.
+// Returns the largest |x|, or NaN if x contains a NaN.
 template <class T>
 float largest(const Tensor& x) {
   const Tensor dense = raw::contiguous(x);

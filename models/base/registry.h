@@ -30,7 +30,7 @@ class Registry {
     for (const Entry& known : all_) use(known);
   }
 
-  // Null if there is no such entry.
+  // Returns null if there is no such entry.
   const Entry* find(const std::string& name) const {
     const Entry* found = nullptr;
     for_each([&](const Entry& known) {

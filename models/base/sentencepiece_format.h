@@ -1,5 +1,5 @@
-// Reads SentencePiece model files: a protocol buffer, the message ModelProto of sentencepiece_model.proto. In the wire
-// format, a field is a varint of 8 · number + type, followed by its value
+// Reads SentencePiece model files. Such a file is a protocol buffer that contains the message ModelProto of
+// sentencepiece_model.proto. In the wire format, a field is a varint of 8 · number + type, followed by its value
 // (https://protobuf.dev/programming-guides/encoding).
 #pragma once
 #include <cstdint>
@@ -17,8 +17,8 @@ enum ProtobufType : std::uint64_t {
   protobuf_fixed32 = 5
 };
 
-// Field numbers of ModelProto and of its messages SentencePiece, TrainerSpec and NormalizerSpec. The denormalizer is a
-// NormalizerSpec, too.
+// Field numbers of ModelProto and of its messages SentencePiece, TrainerSpec and NormalizerSpec. The denormalizer is
+// also a NormalizerSpec.
 enum SentencePieceField : std::uint64_t {
   model_piece = 1,
   model_trainer = 2,

@@ -10,14 +10,15 @@
 
 namespace weft::detail {
 
-// (length, d): sin(p / 10000^(2i/d)) and cos(p / 10000^(2i/d)) in channels 2i and 2i+1. Vaswani et al. 2017.
+// Returns (length, d) with sin(p / 10000^(2i/d)) and cos(p / 10000^(2i/d)) in channels 2i and 2i+1 of row p (Vaswani et
+// al. 2017).
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t d, DType dtype);
 
 // The argument of Init::child() for the parameters of a model's FrameEmbedding.
 constexpr std::uint64_t frames_child = ~std::uint64_t{0};
 
-// Rows of sinusoidal_positions up to a maximum length. They are computed when they are first requested, so a large
-// seq_len alone takes no memory. Thread-safe.
+// Rows of sinusoidal_positions up to a maximum length. A row is computed when it is first requested, so a large seq_len
+// alone takes no memory. The class is thread-safe.
 class SinusoidalPositions {
  public:
   SinusoidalPositions(std::int64_t length, std::int64_t d) : length_(length), d_(d) {}
@@ -30,9 +31,9 @@ class SinusoidalPositions {
   Tensor rows_;
 };
 
-// x in the dtype, cast if necessary.
+// Returns x in the dtype, cast if necessary.
 inline Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype ? x : cast(x, dtype); }
-// x, converted to f32 if it is bf16. Used where an operation needs x and a parameter in the same dtype.
+// Returns x, converted to f32 if it is bf16. Use this where an operation needs x and a parameter in the same dtype.
 inline Tensor widened(const Tensor& x) { return in_dtype(x, x.dtype() == DType::bf16 ? DType::f32 : x.dtype()); }
 
 // x = run(layer, x, random) for each layer. The random generators are the children `first`, `first` + 1, … of dropout,
@@ -51,11 +52,11 @@ Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* 
   return x;
 }
 
-// The mean of x (b, n, d) over the tokens (b, n) that are not padding (0), or over all n if `tokens` is undefined: (b,
-// d). For bf16 input the mean is computed in f32. The mean is zero if all tokens are padding.
+// Returns the mean (b, d) of x (b, n, d) over the tokens (b, n) that are not padding (0), or over all n if `tokens` is
+// undefined. For bf16 input the mean is computed in f32. The mean is zero if all tokens are padding.
 Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens);
 
-// The version of each parameter's value, in order.
+// Returns the version of each parameter's value, in the order of the parameters.
 std::vector<std::uint64_t> versions_of(const NamedParameters& parameters);
 
 }  // namespace weft::detail

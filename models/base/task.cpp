@@ -9,7 +9,7 @@ using namespace detail;
 
 namespace {
 
-// The tasks of the enum in its order, followed by those of host programs.
+// The tasks of the enum, in the enum's order, followed by the tasks that host programs added.
 Registry<TaskKind>& registry() {
   static Registry<TaskKind> made = {
       {"causal-lm", Source::text, OutputShape::symbols, true},

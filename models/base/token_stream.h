@@ -29,11 +29,11 @@ class SteadyModel {
 // One row (d) for each token of one text, in one layer. Copies share their memory until one of them is written.
 class TokenRows {
  public:
-  // Sets the rows (n, d) of the tokens at … at + n - 1; earlier contents from `at` on are lost.
+  // Stores the rows (n, d) of the tokens at … at + n - 1. All earlier rows from `at` on are lost.
   void put(std::int64_t at, const Tensor& rows);
-  // The same for one token: row `row` of x (…, d), contiguous.
+  // Stores the row of one token, which is row `row` of x (…, d). x must be contiguous.
   void put_row(std::int64_t at, const Tensor& x, std::int64_t row);
-  // A view (count, d).
+  // Returns a view (count, d) of the first rows.
   Tensor first(std::int64_t count) const { return slice(rows_, 0, 0, count); }
 
  private:
@@ -42,14 +42,14 @@ class TokenRows {
   Tensor rows_;  // (capacity, d)
 };
 
-// The maximum number of texts in one step of a stream. A product of so few rows reads the weights once for all rows,
+// The maximum number of texts in one step of a stream. A product with so few rows reads the weights once for all rows,
 // and computes each row as if it were alone (`dot` in the kernels of gemm, few_rows in dense/quantized_product.cpp).
-// With more rows, sums are combined in another order.
+// With more rows, the order of the additions would be different.
 constexpr std::int64_t texts_at_once = 8;
 
 // Throws an Error unless tokens are i64 (texts, n >= 1).
 void check_appended(const Tensor& tokens, std::int64_t texts);
-// Throws an Error unless there is at least one index and each index is that of a text.
+// Throws an Error unless there is at least one index and every index is from 0 to texts - 1.
 void check_selected(const std::vector<std::int64_t>& indices, std::int64_t texts);
 
 // Base class for streams that keep a Text for each text. Derived has Tensor extend(const Tensor& tokens), which

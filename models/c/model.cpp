@@ -32,7 +32,7 @@ std::size_t logits_of(const weft_model& handle, std::int64_t rows, std::int64_t 
   if (rows < 1 || length < 1)
     fail_argument("expected at least one row of at least one token, got " + to_string({rows, length}));
   Shape shape{rows, length, model.outputs()};
-  if (task_source(model.task()) == Source::rows) shape[1] = 1;
+  if (task_kind(model.task()).outputs == OutputShape::per_row) shape[1] = 1;
   try {
     return static_cast<std::size_t>(numel(shape));
   } catch (const Error& too_many) {

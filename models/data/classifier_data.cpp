@@ -94,8 +94,8 @@ Batch ClassifierData::training(std::int64_t k, const Random& random) const {
   return training_rows(which, k * batch_, random);
 }
 
-// Batch k of the run belongs to epoch k / M. Each epoch has M batches in its own order. Each batch is a range of N / M
-// rows in the order by length. Rows of equal length are shuffled in each epoch.
+// Batch k of the run belongs to epoch k / M. Each epoch has M batches in its own order. Each batch consists of N / M
+// rows that are adjacent when all rows are sorted by length. Rows of equal length are shuffled in each epoch.
 std::vector<std::int64_t> ClassifierData::near_rows(std::int64_t k, const Random& random) const {
   const std::vector<std::int64_t>& order = training_.by_length;
   const auto count = static_cast<std::int64_t>(order.size()), batches = (count + batch_ - 1) / batch_;
@@ -138,8 +138,8 @@ Tensor ClassifierData::loss(const Tensor& output, const Batch& batch) const {
 
 std::unique_ptr<Meter> ClassifierData::meter() const { return confusion_meter(std::ssize(labels_)); }
 
-// For data with numbered labels and full padding, the fingerprint is the same as in earlier versions, which had no
-// other data. Training states of those versions thus still match.
+// Earlier versions supported only data with numbered labels and full padding. For such data the fingerprint is the same
+// as in those versions, so that their training states still match.
 std::string ClassifierData::fingerprint() const {
   std::uint64_t h = hash_start;
   for (const Rows* rows : {&training_, &validation_}) h = hash(hash(h, rows->labels), rows->tokens);
@@ -152,7 +152,7 @@ std::string ClassifierData::fingerprint() const {
          ", hash " + std::to_string(h);
 }
 
-// Returns the rows `which` as a batch. They are the rows `first`, first + 1, … of the run.
+// Returns the rows with the indices `which` as a batch. In the run's order, they are the rows `first`, first + 1, ….
 Batch ClassifierData::training_rows(const std::vector<std::int64_t>& which, std::int64_t first,
                                     const Random& random) const {
   Batch batch = gather(training_, which);

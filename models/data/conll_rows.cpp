@@ -54,7 +54,7 @@ class ConllRows : public RowReader {
 
   static bool is_blank_line(std::string_view line) { return line.find_first_not_of(" \t") == std::string_view::npos; }
 
-  // Whether the line is the beginning of a document, a comment, or an extra word.
+  // Whether the line is the beginning of a document, a comment or an extra word.
   bool is_no_word(std::string_view line) const {
     return line.substr(0, 10) == "-DOCSTART-" ||
            (has_tabs_ && line[0] == '#' && line.find('\t') == std::string_view::npos) ||

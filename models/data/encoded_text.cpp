@@ -28,7 +28,7 @@ void encode_in_chunks(std::string_view text, const Tokenizer& tokenizer, const T
     std::string_view part = text.substr(at, length);
     if (at + part.size() < text.size()) {
       const std::size_t end = tokenizer.cut(part);
-      if (end == 0) {  // a word that is longer than the chunk
+      if (end == 0) {  // one word is longer than the chunk
         length *= 2;
         continue;
       }
@@ -82,8 +82,8 @@ std::uint64_t hash_of(const TextFile& file) {
   return hash.value();
 }
 
-// Returns the tail that a cache of this text for this tokenizer must have. The fields that describe the ids are not set
-// yet.
+// Returns the tail that a cache of this text for this tokenizer must have. The function leaves the fields that describe
+// the ids unset.
 CacheTail expected_tail(const TextFile& file, const Tokenizer& tokenizer) {
   CacheTail tail = {};
   std::memcpy(tail.magic, cache_magic, sizeof tail.magic);

@@ -9,7 +9,7 @@ namespace weft::detail {
 
 namespace {
 
-// Returns the tokens or, if there are none, the frames.
+// Returns the batch's tokens or, if it has none, its frames.
 const Tensor& sequence_of(const Batch& batch) { return batch.tokens.defined() ? batch.tokens : batch.frames; }
 
 bool is_per_token(const Batch& batch) {

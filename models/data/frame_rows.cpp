@@ -89,8 +89,8 @@ void check_tags(const TargetKind& kind, const LabelledTexts& rows, std::size_t r
                 " frames, got " + std::to_string(tags));
 }
 
-// Spectra are computed once and kept. Pictures are converted each time, because as bytes they take a quarter of the
-// memory that they take as f32 numbers.
+// Spectra are computed once and kept. Pictures are stored as bytes and converted each time, because f32 numbers would
+// take four times as much memory.
 RowSet rows_of(LabelledTexts set, const TargetKind& kind, const InputSpec& input, std::int64_t length) {
   check_set(set, input);
   const auto rows = std::make_shared<LabelledTexts>(std::move(set));
@@ -126,7 +126,8 @@ std::uint64_t hash_of(const LabelledTexts& rows, const TargetKind& kind) {
 
 std::string data_name(const LabelledTexts& training, const LabelledTexts& validation, const TargetKind& kind,
                       const InputSpec& input) {
-  // Picture classifiers keep the name that they had in earlier versions, so that runs of those versions can continue.
+  // The data of picture classifiers keep the name that they had in earlier versions, so that runs of those versions can
+  // continue.
   const bool as_before = input.is_picture() && kind.task == Task::classifier;
   return std::string(row_content_name(content_of(input))) +
          (as_before ? "" : std::string(", ") + task_name(kind.task)) + ", hash " +

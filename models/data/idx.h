@@ -10,8 +10,8 @@ namespace weft::detail {
 // Whether the file begins like a file of pictures, which are bytes (n, height, width) or (n, height, width, channels).
 bool is_idx_of_pictures(std::string_view bytes);
 
-// Returns the pictures without labels. Each picture is the text of a row. Throws an Error that begins with `where` if
-// the sizes don't match the number of bytes.
+// Returns the pictures without labels. The bytes of each picture are stored as the text of a row. Throws an Error that
+// begins with `where` if the sizes don't match the number of bytes.
 LabelledTexts idx_pictures(std::string_view bytes, const std::string& where);
 
 // Returns the pictures of a file with their labels. The labels are in a file of the same folder, whose name has

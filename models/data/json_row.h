@@ -22,7 +22,8 @@ nlohmann::json json_row(std::string_view line, UseKey use) {
   return deep ? nlohmann::json(nlohmann::json::value_t::discarded) : value;
 }
 
-// Sets `text` to a string, or to a number, true or false as JSON text. Returns false for other values.
+// If the value is a string, sets `text` to it. If it is a number, true or false, sets `text` to its JSON text. Returns
+// false for other values.
 inline bool json_text(const nlohmann::json& value, std::string& text) {
   if (value.is_string()) text = value.get<std::string>();
   else if (value.is_number() || value.is_boolean()) text = value.dump();

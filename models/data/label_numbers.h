@@ -1,4 +1,4 @@
-// Numbers for the names of labels.
+// Assigns numbers to the names of labels.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-// Numbers the names of labels. These are the known names or, if no names are known, the names that occur.
+// Assigns a number to each name of a label. The names are the known names or, if none are known, the names that occur.
 class LabelNumbers {
  public:
   explicit LabelNumbers(const std::vector<std::string>& known);

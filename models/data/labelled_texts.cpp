@@ -101,7 +101,7 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return folders;
 }
 
-// Returns those files in the folders that are rows.
+// Returns the files in the given folders, without the files that are not rows.
 std::vector<fs::path> files_in(const std::vector<fs::path>& folders, LabelledTexts& all) {
   std::vector<fs::path> files;
   for (const fs::path& folder : folders)

@@ -11,13 +11,14 @@ namespace weft::detail {
 
 constexpr std::int64_t pad_id = 0;  // the padding of a model for which skips_padding() is true
 
-// Returns [cls], the first of `ids`, and [sep], truncated to `length` tokens in total. [cls] and [sep] are included
-// only if the tokenizer has them.
+// Returns [cls], `ids` and [sep]. The ids are truncated so that the result has at most `length` tokens. [cls] and [sep]
+// are included only if the tokenizer has them.
 std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int64_t> ids, std::int64_t length);
 // Whether a text is a pair of texts (text_pair).
 bool is_pair(const std::string& text);
 
-// Returns a row's tokens: those of framed() or, for a pair of texts (text_pair), [cls] first [sep] second [sep].
+// Returns a row's tokens. For a single text these are the tokens of framed(). For a pair of texts (text_pair) they are
+// [cls] first [sep] second [sep].
 std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length);
 
 // Returns the words, which are separated by white space.
@@ -27,8 +28,8 @@ std::vector<std::string> words_of(const std::string& text);
 // the caller.
 void check_padding(const Model& model, const Tokenizer& tokenizer, const char* who);
 
-// Returns exp(x_i - max) / Σ_j exp(x_j - max) for one row of logits, of any shape. Throws an Error, with `who` as its
-// source, if the logits are not finite.
+// Returns exp(x_i - max) / Σ_j exp(x_j - max) for one row of logits, of any shape. Throws an Error if the logits are
+// not finite. The message names `who` as the source.
 std::vector<double> softmax_of(const Tensor& logits, const char* who);
 
 // Returns "1", "2", …, the default names of labels.

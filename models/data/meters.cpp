@@ -74,8 +74,8 @@ class RegressionMeter : public Meter {
   std::vector<std::vector<double>> predicted_, actual_;  // by output
 };
 
-// Returns the mean of the precisions at each row that has the label, in decreasing order of scores. Rows with equal
-// scores count together, as in scikit-learn's average_precision_score.
+// Sorts the rows by decreasing score, and returns the mean precision over the positions of the rows that have the
+// label. Rows with equal scores count together, as in scikit-learn's average_precision_score.
 double average_precision(std::vector<std::pair<double, bool>> scored) {
   std::sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   double right = 0, sum = 0;

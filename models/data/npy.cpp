@@ -148,8 +148,8 @@ Array array_of(std::string_view bytes, const std::string& name, const std::strin
   return parsed_array(entry_of(bytes, name, where), where + ": the array \"" + name + "\"");
 }
 
-// Returns the path of the labels. It has y instead of the last x in the file's name that has no letter next to it, as
-// in train-x.npy or X_test.npy.
+// Returns the path of the labels. In the file's name, y replaces the last x that has no letter next to it, as in
+// train-x.npy or X_test.npy.
 std::string npy_labels_path(const std::string& path) {
   const std::size_t begin = path.find_last_of('/') + 1;  // 0 without a folder
   const auto is_letter = [&](std::size_t i) {
@@ -170,7 +170,7 @@ std::string npy_labels_path(const std::string& path) {
   throw Error("\"" + path + "\": expected a name with an x, such as train-x.npy, whose labels are in train-y.npy");
 }
 
-// Returns the label of a row as a text, in the form that other formats use.
+// Returns the label of a row as a text, as in the other formats of labeled texts.
 std::string label_of(const Array& labels, std::size_t row) {
   std::string label;
   const std::size_t count = labels.row_size();

@@ -16,8 +16,9 @@ bool is_npy(std::string_view bytes);
 // that begins with `where`.
 LabelledTexts npy_rows(std::string_view bytes, const std::string& where);
 
-// Like npy_rows, but with labels. The labels are the array "y" of a .npz file or, for the file .../x.npy, the array in
-// the file .../y.npy. Each label (rows) becomes a text; k labels (rows, k) become one text, separated by blanks.
+// Does the same as npy_rows, but with labels. The labels are the array "y" of a .npz file or, for the file .../x.npy,
+// the array in the file .../y.npy. An array (rows) has one label for each row. An array (rows, k) has k labels for each
+// row, which become one text, separated by blanks.
 LabelledTexts read_npy(const std::string& path, std::string_view bytes, const LabelledOptions& options);
 
 }  // namespace weft::detail

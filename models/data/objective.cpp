@@ -57,9 +57,9 @@ double mean_weight(const Tensor& target, const std::vector<double>& weights) {
   return sum / count;
 }
 
-// The sum of the weighted terms is divided by the number of targets, not by the sum of their weights. This is because
-// rows of different lengths, micro-batches and ranks are computed separately: in a weighted mean over one row, the
-// weight would cancel out.
+// The sum of the weighted terms is divided by the number of targets, not by the sum of their weights. The reason is
+// that rows of different lengths, micro-batches and ranks are computed separately, and in a weighted mean over a single
+// row the weight would cancel out.
 class Classes : public Objective {
  public:
   Classes(std::vector<std::string> names, ObjectiveOptions options, bool per_token)

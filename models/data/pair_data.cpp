@@ -19,8 +19,9 @@ namespace {
 
 constexpr double least_square = 1e-12, usual_temperature = 0.05;
 
-// Keeps all vectors, and compares each text with all labels. Another label that is exactly as near counts as nearer, so
-// that a model with the same vector for everything has no hits. Labels with the same tokens are one label.
+// Stores all vectors, and compares each text with all labels. A wrong label at the same distance as the right label
+// counts as nearer, so that a model that gives everything the same vector has no hits. Labels with the same tokens are
+// one label.
 class RetrievalMeter : public Meter {
  public:
   void add(const Tensor& output, const Batch& batch) override {
@@ -63,9 +64,9 @@ class RetrievalMeter : public Meter {
   std::vector<std::vector<std::int64_t>> tokens_;  // the tokens of each label
 };
 
-// Returns a mask (b, b) in f32 for tokens (2 b, n). It is 0 on the diagonal and where the text of the row and the label
-// of the column are a negative example. Elsewhere it is so low that its exp() is 0. Returns an undefined tensor if all
-// elements are 0.
+// Returns a mask (b, b) in f32 for tokens (2 b, n). An element is 0 on the diagonal, and where the text of the row and
+// the label of the column form a negative example. All other elements are so low that their exp() is 0. Returns an
+// undefined tensor if all elements are 0.
 Tensor not_negative(const Tensor& tokens) {
   constexpr float excluded = -1e9F;
   const std::int64_t length = tokens.size(1);
@@ -144,8 +145,8 @@ PairData::Pairs PairData::pairs_of(const LabelledTexts& rows) const {
   return pairs;
 }
 
-// Throws an Error unless two pairs differ in both their texts and their labels. This is the case unless all texts or
-// all labels are equal.
+// Throws an Error unless there are two pairs that differ in both their texts and their labels. Two such pairs exist
+// unless all texts or all labels are equal.
 void PairData::check_negatives() const {
   if (training_.texts.empty()) return;
   if (batch_ < 2)

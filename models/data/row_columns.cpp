@@ -11,7 +11,7 @@
 namespace weft::detail {
 namespace {
 
-// Common names of these columns, in lower case and with only letters and digits. The most likely names come
+// Common names of label and text columns, in lower case and with only letters and digits. The most likely names come
 // first.
 const char* const label_names[] = {"label",    "labels",  "class",     "category", "target", "classindex",
                                    "classid",  "labelid", "topic",     "intent",   "tag",    "sentiment",
@@ -31,7 +31,7 @@ std::string plain(const std::string& name) {
   return letters;
 }
 
-// Returns the index of the name among the known names, or `none`.
+// Returns the index of `name` in the known names, or `none`.
 template <std::size_t N>
 std::size_t known(const char* const (&known_names)[N], const std::string& name) {
   const auto found = std::find(std::begin(known_names), std::end(known_names), plain(name));
@@ -58,7 +58,7 @@ bool looks_like_a_name(const std::string& field) {
 
 // Facts about a column's fields in some rows.
 struct ColumnFacts {
-  // `unfit` fields can't be labels; `wanted` fields are known labels.
+  // `unfit` counts fields that can't be labels, and `wanted` counts fields that are known labels.
   std::size_t rows = 0, distinct = 0, unfit = 0, bytes = 0, words = 0, numbers = 0, wanted = 0;
 };
 
@@ -84,9 +84,10 @@ bool repeats(const ColumnFacts& facts) { return facts.distinct >= 2 && 2 * facts
 
 // Returns the column that looks most like a label. All fields of the column must be possible labels. The first choice
 // is a column in which most fields are labels that the model knows. The second choice is the column with the fewest
-// distinct values. Among several such columns, it is the one with the shortest fields, then the first one. A column
-// with a single value can be the label if the rows are sorted by label. This is assumed only for many rows, and only if
-// no other column's values repeat. Returns none if there are many rows and the column's values rarely repeat.
+// distinct values. If several columns have the fewest distinct values, it is the column with the shortest fields, and
+// then the first column. A column with a single value can be the label if the rows are sorted by label. This is assumed
+// only for many rows, and only if no other column's values repeat. Returns none if there are many rows and the column's
+// values rarely repeat.
 std::optional<std::size_t> label_by_content(const Rows& rows, std::size_t first,
                                             const std::vector<std::size_t>& columns,
                                             const std::vector<std::string>& labels) {
@@ -179,7 +180,7 @@ class Finder {
       if (has(columns.text, column)) throw Error(where_ + ": --columns: one column can't be both text and second");
   }
 
-  // Returns the columns of texts to classify that `key` of --columns names.
+  // Returns the columns that the key `key` of --columns names, for texts to classify.
   std::vector<std::size_t> named(const std::vector<std::string>& names, const std::string& key) const {
     std::vector<std::size_t> columns;
     for (const std::string& wanted : names) {
@@ -279,10 +280,10 @@ bool are_names(const std::vector<std::string>& fields, const LabelledOptions& op
   });
 }
 
-// The first row is a header if the options name columns. Otherwise all its fields must look like names. They must also
-// include common names of text or label columns, or differ from the fields below them. They differ if the label column
-// has numbers below a first row that has none. They also differ if the first row's label doesn't occur again, and the
-// texts below are long.
+// The first row is a header if the options name columns. Otherwise all its fields must look like names. In addition,
+// they must include common names of text or label columns, or differ from the fields of the other rows. The fields
+// differ in two cases. The first is that the label column contains numbers, except in the first row. The second is that
+// the first row's label doesn't occur again, and the texts of the other rows are long.
 bool has_header(const Rows& rows, const LabelledOptions& options) {
   const auto is_name = [](const std::string& column) { return !is_whole_number(column); };
   if (std::any_of(options.text.begin(), options.text.end(), is_name) ||

@@ -48,7 +48,7 @@ std::string described(const Tensor& x) {
   return x.defined() ? dtype_name(x.dtype()) + (" " + to_string(x.shape())) : "none";
 }
 
-// Returns the target's shape for a row of n tokens. In the objective's shape, -1 stands for n.
+// Returns the shape of the target of a row with n tokens. In the objective's shape, -1 stands for n.
 Shape target_shape(const Objective& objective, std::int64_t n) {
   Shape shape = objective.target_shape();
   for (std::int64_t& size : shape)

@@ -5,8 +5,8 @@
 namespace weft::detail {
 namespace {
 
-// Returns the encoding of a text in UTF-16 without a byte order mark, or null for any other text. Such a text is
-// detected because each ASCII character has a zero byte.
+// Returns the name of the encoding if the text is UTF-16 without a byte order mark, otherwise null. In UTF-16, each
+// ASCII character has a zero byte, so many zero bytes reveal the encoding.
 const char* utf16_of(std::string_view bytes) {
   const std::string_view beginning = bytes.substr(0, 4096);
   std::size_t zeros[2] = {0, 0};  // at even and odd offsets

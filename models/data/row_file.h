@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-// A file's bytes, mapped if possible.
+// A file's bytes. They are mapped if possible.
 struct FileBytes {
   os::MappedFile mapped;
   std::string read;

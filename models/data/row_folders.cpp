@@ -26,7 +26,8 @@ bool is_named_like_text(const fs::path& file) {
          std::find(std::begin(endings), std::end(endings), ending) != std::end(endings);
 }
 
-// Whether the file is a picture or a sound. If it can't be read, returns false; reading the rows reports the problem.
+// Whether the file is a picture or a sound. Returns false if the file can't be read. In this case, the code that reads
+// the rows reports the problem.
 bool is_numbers(const fs::path& file) try {
   return is_file_of_numbers(bytes_of(file.string()).view());
 } catch (const Error&) {

@@ -24,7 +24,7 @@ Content beginning_of(const Content& content) {
   return sample;
 }
 
-// The first rows of a file: those that can be read, and the number of those that can't.
+// The readable rows at the beginning of a file, and the number of unreadable rows among them.
 struct SomeRows {
   Rows rows;
   std::size_t bad = 0;
@@ -51,8 +51,8 @@ std::size_t agreeing(const Rows& rows) {
       std::count_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == rows[0].size(); }));
 }
 
-// How well a dialect fits all rows. `agreeing` rows are valid and have as many columns as the first row. There are none
-// if the first row has fewer than 2 columns.
+// How well a dialect fits all rows. `agreeing` is the number of valid rows with as many columns as the first row. It is
+// 0 if the first row has fewer than 2 columns.
 struct Agreement {
   std::size_t rows = 0, agreeing = 0;
 };
@@ -72,9 +72,9 @@ Agreement agreement_of(const Content& content, const Dialect& dialect) {
     }
 }
 
-// Quotation marks in a table with tabs are either text, or enclose fields by the rules of CSV, so that fields may
-// contain tabs and line ends. This chooses the dialect that fits the larger share of all rows. Marks around a whole
-// cell enclose a field in both dialects.
+// In a table with tabs, quotation marks are either text, or they enclose fields according to the rules of CSV, so that
+// fields may contain tabs and line ends. Returns the dialect that fits the larger share of all rows. Marks around a
+// whole cell enclose a field in both dialects.
 Dialect dialect_of(const Content& content, char delimiter, const LabelledOptions& options) {
   if (options.literal_quotes || options.literal_quotes_where_possible) return {delimiter, Quotes::literal};
   if (delimiter != '\t') return {delimiter, Quotes::csv};
@@ -130,8 +130,8 @@ DataFormat sniffed(const Content& content, const Content& sample, const Labelled
   return format_of(*delimiter);
 }
 
-// Whether the first row is the header of a table of texts. A single column may have any name: its first field is a
-// header if the options or the common names of text columns say so.
+// Whether the first row is the header of a table of texts. A single column can have any name, so its first field is a
+// header only if the options say so or if it is a common name of a text column.
 bool has_header_of_texts(const Rows& rows, const LabelledOptions& options) {
   if (rows[0].size() > 1) return has_header(rows, options);
   return (!options.text.empty() && trimmed(rows[0][0]) == options.text[0]) || has_header(rows, {});
@@ -190,7 +190,7 @@ RowForm jsonl_form(const Content& sample, const LabelledOptions& options, bool l
   std::unordered_set<std::string> known;
   Rows rows;
   std::size_t objects = 0;
-  const auto lines = delimited_rows(sample, {'\0', Quotes::literal});  // a delimiter that no row contains
+  const auto lines = delimited_rows(sample, {'\0', Quotes::literal});  // no row contains this delimiter
   std::vector<std::string> line;
   while (objects < sample_rows) try {
       if (!lines->next(line)) break;
@@ -257,8 +257,8 @@ std::string_view first_line(std::string_view text) {
 }
 
 // Whether the rows are certainly a table. They are if the first row names the columns, or if every row has a known
-// label. The second condition counts only for tabs and for rows that begin with a quotation mark, because a text with a
-// comma may have a known label by chance.
+// label. The second condition is used only for tabs and for rows that begin with a quotation mark, because a text with
+// a comma may contain a known label by chance.
 bool is_table(const Content& content, const Content& sample, char delimiter, const LabelledOptions& options) {
   const SomeRows some = some_rows(sample, dialect_of(content, delimiter, options));
   if (some.rows.empty() || some.rows[0].size() < 2) return false;

@@ -22,11 +22,11 @@ struct RowForm {
   ConllColumns conll;                    // columns of a conll file; `label` and `text` are fields of conll_rows
 };
 
-// Throws an Error if the format can't be detected; the message names the option that sets it.
+// Returns the format of a file. If the format can't be detected, throws an Error that names the option that sets it.
 RowForm find_form(const Content& content, const LabelledOptions& options);
 
-// Like find_form, for texts to classify, which have no label. For JSON, the names are all keys. Returns none if each
-// line is a text. `ending` is the extension of the file's name, in lower case.
+// Does the same as find_form for texts to classify, which have no label. For JSON, the names are all keys. Returns none
+// if each line is a text. `ending` is the extension of the file's name, in lower case.
 std::optional<RowForm> find_text_form(const Content& content, const std::string& ending,
                                       const LabelledOptions& options);
 
@@ -36,9 +36,10 @@ std::unique_ptr<RowReader> rows_of(const Content& content, const RowForm& form);
 // "CSV without a header, label in column 1, text in columns 2 and 3"
 std::string describe(const RowForm& form);
 
-// Returns the names of some columns, or their numbers from 1. Returns nothing for fastText and CoNLL.
+// Returns the names of some columns or, if the columns have no names, their numbers, counted from 1. Returns no names
+// for fastText and CoNLL.
 std::vector<std::string> names_of(const RowForm& form, const std::vector<std::size_t>& some);
-// Returns the row's text: the fields of the text that aren't empty, joined by blanks. If there are columns of a second
+// Returns the row's text: the nonempty fields of the text columns, joined by blanks. If there are columns for a second
 // text, returns a text_pair.
 std::string text_of_row(const std::vector<std::string>& fields, const RowForm& form);
 // Throws an Error unless the row has form.columns fields.

@@ -1,4 +1,4 @@
-// Reads the rows of a file one after the other from its content in memory.
+// Reads rows one after the other from the content of a file in memory.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@ class BadRow : public Error {
   using Error::Error;
 };
 
-// A file's content without its byte order mark, and the file's name in errors.
+// A file's content without its byte order mark, and the file's name for error messages.
 struct Content {
   std::string_view text;
   std::string where;
@@ -36,7 +36,7 @@ class RowReader {
   // The number of rows with several labels.
   std::int64_t several() const noexcept { return several_; }
 
-  // Throws a BadRow that names the latest row. `hint` says what would help besides skipping the row.
+  // Throws a BadRow that names the latest row. `hint` says what the user can do instead of skipping the row.
   [[noreturn]] void fail(const std::string& what, const std::string& hint = "");
 
  protected:
@@ -66,8 +66,8 @@ class RowReader {
 // mark at any other place is text.
 enum class Quotes {
   literal,  // the mark is text
-  // It encloses the field, up to the next delimiter or line end, if the field also ends with a mark and all marks
-  // between are doubled. Otherwise it is text.
+  // The mark encloses the field, which ends at the next delimiter or line end, if the field also ends with a mark and
+  // all marks between them are doubled. Otherwise the mark is text.
   cells,
   fields,  // like cells, but the field may contain delimiters and line ends
   strict,  // like fields, but a mark that is text makes a BadRow
@@ -76,7 +76,7 @@ enum class Quotes {
   csv,
 };
 
-// How CSV, TSV and similar formats write rows.
+// The rules by which CSV, TSV and similar formats write rows.
 struct Dialect {
   char delimiter = ',';
   Quotes quotes = Quotes::csv;
@@ -100,7 +100,7 @@ std::unique_ptr<RowReader> jsonl_rows(Content content, const std::vector<std::st
                                       std::optional<std::size_t> label, const std::vector<std::size_t>& text,
                                       const std::vector<std::size_t>& second);
 
-// Returns the command that converts a file from the encoding to UTF-8.
+// Returns a hint with a command that converts a file from the given encoding to UTF-8.
 std::string convert_hint(const char* encoding);
 
 struct WrongBytes {

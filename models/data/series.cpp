@@ -72,7 +72,7 @@ void read_rows(const Content& content, char delimiter, const std::vector<std::si
   }
 }
 
-// The frames and the targets, as indices into the columns.
+// The columns of the frames and of the targets, as indices.
 struct Places {
   std::vector<std::size_t> frames, targets;
 };
@@ -104,7 +104,7 @@ Tensor block(const Series& series, const std::vector<std::size_t>& columns, std:
   return Tensor::from(values, {end - first, std::ssize(columns)});
 }
 
-// Returns the windows whose targets lie in the rows begin … end - 1.
+// Returns the windows whose targets are in the rows begin … end - 1.
 RowSet windows(const std::shared_ptr<const Series>& series, const Places& places, const ForecastOptions& options,
                std::int64_t begin, std::int64_t end) {
   const std::int64_t n = options.length, h = options.horizon, first = std::max<std::int64_t>(begin - n, 0);
@@ -119,7 +119,7 @@ RowSet windows(const std::shared_ptr<const Series>& series, const Places& places
           }};
 }
 
-// Also measures forecasts that need no model, if the targets are among the frames.
+// If the targets are also columns of the frames, this meter also measures forecasts that need no model.
 class ForecastMeter : public Meter {
  public:
   ForecastMeter(std::int64_t outputs, std::int64_t horizon, std::int64_t season, std::vector<std::int64_t> in_frames)
@@ -153,7 +153,7 @@ class ForecastMeter : public Meter {
  private:
   std::unique_ptr<Meter> model_;
   std::int64_t horizon_, season_;
-  std::vector<std::int64_t> in_frames_;  // each target's column in the frames; empty unless all have one
+  std::vector<std::int64_t> in_frames_;  // each target's column in the frames, or empty
   double last_ = 0, seasonal_ = 0, count_ = 0;
 };
 

@@ -22,11 +22,12 @@ std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size
   return number;
 }
 
-// Programs that write to a pipe don't know the size: ffmpeg writes 0xFFFFFFFF, sox and arecord nearly 2^31.
+// Programs that write to a pipe don't know the size of the data. ffmpeg then writes 0xFFFFFFFF, and sox and arecord
+// write nearly 2^31.
 constexpr std::uint64_t unknown_size = 0x7FFFF000;
 
-// Other programs write 0 as the size of the data. In this case, the size of the whole file is 0, unknown, or too small
-// to include the sound.
+// Other programs write 0 as the size of the data. The field with the size of the whole file is then 0, unknown, or too
+// small to include the sound.
 bool is_unknown_size(std::uint64_t size, std::string_view bytes, std::size_t begin) {
   const std::uint64_t of_file = number_at(bytes, 4, 4);
   if (size == 0) return of_file == 0 || of_file >= unknown_size || of_file + 8 <= begin;
@@ -35,7 +36,7 @@ bool is_unknown_size(std::uint64_t size, std::string_view bytes, std::size_t beg
 
 struct Chunk {
   std::string_view content;
-  bool is_open = false;  // data of an unknown size, which end with the file
+  bool is_open = false;  // the size is unknown, so the data end at the end of the file
 };
 
 // Returns the first chunk with that name (Multimedia Programming Interface and Data Specifications 1.0, 1991).
@@ -74,7 +75,7 @@ WavFormat wav_format_of(std::string_view chunk) {
   return format;
 }
 
-// Returns a sample, from -1 to 1. Samples of 8 bits are unsigned, with 128 in the middle.
+// Returns a sample as a number from -1 to 1. Samples of 8 bits are unsigned, and 128 stands for 0.
 float sample_at(std::string_view data, std::size_t at, const WavFormat& format) {
   const std::uint64_t bits = number_at(data, at, format.bytes);
   if (format.kind == ieee_float) {

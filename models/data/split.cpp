@@ -16,7 +16,7 @@ using namespace detail;
 namespace {
 
 // The order in which the distinct texts of the rows are divided. Texts are ordered by label, and at random within one
-// label. For a text with several labels, the label of its first row counts.
+// label. If a text has several labels, the label of its first row counts.
 struct Order {
   std::vector<std::int64_t> place;  // the position in this order of each row's text
   std::int64_t count = 0;           // number of distinct texts
@@ -66,9 +66,8 @@ LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)
 
 }  // namespace
 
-// Holds out h of n texts. With the multiples of n / h marked on a line, the text at position p is held out if a mark
-// lies in (p, p + 1]. Any range of positions, and therefore each label, then has its share of the h texts, rounded up
-// or down.
+// Holds out h of n texts. The text at position p is held out if a multiple of n / h lies in (p, p + 1]. Every range of
+// positions, and therefore each label, thus gets its share of the h texts, rounded up or down.
 LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed) try {
   if (!(share > 0 && share < 1))
     throw Error("[split] expected a share above 0 and below 1, got " + std::to_string(share));

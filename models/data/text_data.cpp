@@ -19,7 +19,8 @@ constexpr std::int64_t most_validated = 1000000;
 // The masks for validation are the same in every run, so that losses can be compared.
 constexpr std::uint64_t validation_seed = 0x5eed;
 
-// Returns the number of tokens in the first `hundredths` percent. The number of the remaining tokens is rounded down.
+// Returns the number of tokens in the first `hundredths` percent of the text. The number of the remaining tokens is
+// rounded down.
 std::int64_t end_of(int hundredths, std::int64_t tokens) { return tokens - tokens * (100 - hundredths) / 100; }
 
 std::vector<std::int64_t> ordinary_ids(const Tokenizer& tokenizer) {

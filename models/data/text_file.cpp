@@ -43,8 +43,8 @@ void TextFile::forget(std::size_t begin, std::size_t end) const noexcept {
   if (file_.data != nullptr) os::forget_pages(text_.data() + begin, end - begin);
 }
 
-// Returns where a piece that is not the last one may end: after a line or, if there is no line end, after white space
-// or, if there is none, between characters.
+// Returns the offset at which a piece that is not the last one can end. This is after a line end, or after white space
+// if there is no line end, or else between two characters.
 static std::size_t piece_end(std::string_view piece) {
   for (const char* ends : {"\n", " \t\r"}) {
     const std::size_t found = piece.find_last_of(ends);

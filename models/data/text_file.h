@@ -1,4 +1,4 @@
-// A text file that is read from beginning to end without being completely in memory.
+// A text file that is read from beginning to end. The file is never completely in memory unless it is a pipe.
 #pragma once
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ class TextFile {
   TextFile& operator=(const TextFile&) = delete;
 
   std::string_view text() const noexcept { return text_; }  // without a byte order mark
-  // Returns the place of byte `at` of the text, for messages.
+  // Returns the position of byte `at` of the text in the file, for messages.
   TextPlace place(std::size_t at) const { return {name_, skipped_ + at}; }
   // Throws an Error if the text begins like UTF-16 or binary data.
   void check_is_text() const;

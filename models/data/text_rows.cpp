@@ -59,10 +59,11 @@ class FileRows : public TextRows {
   std::unique_ptr<RowReader> rows_;
   std::vector<std::string> fields_;
   std::int64_t skipped_ = 0;
-  bool skip_, header_;  // header_: the header has not been read yet
+  bool skip_, header_;  // header_: whether the header must still be skipped
 };
 
-// Pictures, sounds or frames. Their only field is the path of their file, or their number.
+// Rows of pictures, sounds or frames. The only field of a row is the path of its file or, if one file contains all
+// rows, the row's number.
 class NumberRows : public TextRows {
  public:
   NumberRows(LabelledTexts rows, std::vector<std::string> files) : all_(std::move(rows)), files_(std::move(files)) {

@@ -56,9 +56,9 @@ void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
   if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the width of the pooler");
 }
 
-// The token types (b, n) of rows with two texts. A token has type 1 if it is after the row's first separator, up to and
-// including the second separator. All other tokens have type 0. If a row has no second separator, all its tokens have
-// type 0.
+// Returns the token types (b, n) of rows with two texts. The tokens after the row's first separator, up to and
+// including the second separator, have type 1. All other tokens have type 0. If a row has no second separator, all its
+// tokens have type 0.
 Tensor types_of(const Tensor& tokens, std::int64_t separator) {
   const std::int64_t b = tokens.size(0), n = tokens.size(1);
   const auto ids = tokens.to_vector<std::int64_t>();
@@ -100,7 +100,8 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
   if (!per_row && has_no_pooler(head)) throw Error("[fnet] the head \"" + config_.head + "\" is only for classifiers");
   if ((outputs == OutputShape::per_token || (per_row && task_ != Task::classifier)) &&
       (head == FnetHead::pooler || head == FnetHead::next_sentence))
-    throw Error("[fnet] a " + std::string(task_name(task_)) + " can't have the head \"" + config_.head + "\"");
+    throw Error("[fnet] the task " + std::string(task_name(task_)) + " does not support the head \"" + config_.head +
+                "\"");
   if (head == FnetHead::task ? per_row && reads_tokens : !has_no_pooler(head)) pooler_.emplace(d, init.child(1));
   if (outputs != OutputShape::symbols ? head != FnetHead::pooler : head == FnetHead::next_sentence)
     classes_.emplace(d, outputs != OutputShape::symbols ? outputs_ : next_sentence_classes, init.child(2));
@@ -136,7 +137,7 @@ Tensor Fnet::words(const Tensor& x) const {
   return head.decoder ? (*head.decoder)(h) : encoder_.embeddings.word.logits(h, head.bias);
 }
 
-// x (b, n, d_model) -> the input of the classifier (b, d_model). It is tanh(dense(x_0)). Without a pooler, it is
+// x (b, n, d_model) -> the input of the classifier (b, d_model). The input is tanh(dense(x_0)) or, without a pooler,
 // x_(n-1) or the mean of the sequence.
 Tensor Fnet::pooled(const Tensor& x, const Tensor& tokens) const {
   if (pooler_) return (*pooler_)(x);

@@ -135,7 +135,7 @@ Tensor FnetEncoder::operator()(const Tensor& tokens, const Tensor& types, const 
   return (*this)(ModelInput{tokens, {}}, types, random, precision, recompute);
 }
 
-// The embedding of tokens, of frames, or of both added together.
+// Returns the embedding of tokens or of frames, or the sum of both.
 Tensor FnetEncoder::embed(const ModelInput& input, const Tensor& types, Precision precision) const {
   if (!frames) return embeddings(input.tokens, types, precision);
   const Tensor x = (*frames)(input.frames);

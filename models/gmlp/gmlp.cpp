@@ -56,8 +56,8 @@ Tensor Gmlp::embed(const Tensor& tokens, std::int64_t first) const {
   return placed(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), first);
 }
 
-// The same with frames: x = √d_model · E[token] + W frame + b + P[position]. The first term is missing if there are no
-// tokens.
+// Embeds input that may contain frames: x = √d_model · E[token] + W frame + b + P[position]. The first term is missing
+// if there are no tokens.
 Tensor Gmlp::embed(const ModelInput& input) const {
   if (!frames_) return embed(transpose(input.tokens, 0, 1), 0);
   Tensor x = transpose((*frames_)(input.frames), 0, 1);

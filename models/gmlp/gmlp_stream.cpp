@@ -29,7 +29,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
   }
 
  private:
-  // The length of the window after n more tokens that are appended one by one.
+  // Returns the length of the window after n more tokens are appended one by one.
   std::int64_t length_after(std::int64_t n) const {
     std::int64_t length = length_;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -53,15 +53,15 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     Tensor all = concat(logits, 0);
     const auto ids = tokens.to_vector<std::int64_t>();
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      texts_[i].window.resize(static_cast<std::size_t>(length_));  // a step that failed may have left more
+      texts_[i].window.resize(static_cast<std::size_t>(length_));  // a failed step may have left more tokens
       texts_[i].window.push_back(ids[i]);
     }
     ++length_;
     return all;
   }
 
-  // The gate for token i of the b texts from `first` on: z1, v (1, b, d) -> z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1,
-  // b, d).
+  // The gate for token i of b texts, starting with text `first`: z1, v (1, b, d) -> z1_i ⊙ (sum_(j <= i) W[i,j] v_j +
+  // b_i), (1, b, d).
   Tensor gate_last(const Tensor& z1, const Tensor& v, std::size_t block, std::int64_t first) {
     std::vector<Tensor> pasts;
     pasts.reserve(static_cast<std::size_t>(v.size(1)));
@@ -107,7 +107,7 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
   }
 
   const Gmlp& model_;
-  std::int64_t length_ = 0;  // of each text's window
+  std::int64_t length_ = 0;  // the length of each text's window
 };
 
 std::unique_ptr<TokenStream> Gmlp::stream() const {

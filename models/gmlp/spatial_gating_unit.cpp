@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-// A view with the axes of batch and tokens swapped.
+// Returns a view with the batch axis and the token axis swapped.
 Tensor swapped(const char* where, const Tensor& x) {
   if (x.rank() != 3) throw Error(std::string(where) + " expected a sequence (b, n, d), got " + to_string(x.shape()));
   return transpose(x, 0, 1);

@@ -20,7 +20,7 @@ class BlockedRows {
   // Returns a copy (count, channels) of the rows first … first + count - 1, beginning with the channel `channel`. Rows
   // after the last one are 0.
   Tensor read(std::int64_t first, std::int64_t count, std::int64_t channel, std::int64_t channels) const;
-  // A pointer to the elements of row i. The next rows of its block follow in memory.
+  // Returns a pointer to the elements of row i. The next rows of its block follow in memory.
   template <class T>
   const T* row(std::int64_t i) const {
     const Tensor& of = blocks_[static_cast<std::size_t>(i / block - dropped_)];
@@ -28,7 +28,7 @@ class BlockedRows {
   }
   std::int64_t channels() const { return blocks_.front().size(1); }
   DType dtype() const { return blocks_.front().dtype(); }
-  // The capacity in rows, including dropped ones.
+  // The capacity in rows, including dropped rows.
   std::int64_t size() const noexcept { return (dropped_ + std::ssize(blocks_)) * block; }
 
  private:

@@ -11,16 +11,16 @@ using std::int64_t;
 
 constexpr int64_t base = BlockedRows::block;
 
-// The first block in which a level takes part. Larger: the last level has more products. Smaller: more lags and rows
-// must be computed in advance, and the last level's pieces are larger.
+// The number of the first block in which a level takes part. Larger: the last level has more products. Smaller: more
+// lags and rows must be computed in advance, and the last level's pieces are larger.
 constexpr int64_t first_of_level = 6;
 
 // The number of elements (rows times channels) in one piece of a level's work, and the minimum and maximum number of
 // channels. The minimum fills the vector registers, and makes a piece large enough to be worth a call.
 constexpr int64_t piece_elements = int64_t{1} << 18, least_channels = 16, most_channels = 64;
 
-// In whole(), a product over all rows costs about 1/64 of appending these rows one by one. append() therefore calls
-// whole() if it gets more than 1/64 of all rows.
+// The single product over all rows in whole() costs about 1/64 of the time for appending all these rows one by one.
+// append() therefore calls whole() if it receives more than 1/64 of all rows.
 constexpr int64_t rows_of_pass = 64;
 
 int64_t size_of(std::size_t level) { return base << level; }
@@ -33,7 +33,7 @@ int64_t pieces_of(std::size_t level, int64_t channels) {
   return (channels + channels_of_piece(level) - 1) / channels_of_piece(level);
 }
 
-// A view (1, 1, n, channels) of x (n, channels).
+// Returns a view (1, 1, n, channels) of x (n, channels).
 Tensor one_head(const Tensor& x) { return reshape(x, {1, 1, x.size(0), x.size(1)}); }
 
 }  // namespace
@@ -55,8 +55,8 @@ Tensor OnlineToeplitz::append(int64_t at, const Tensor& v) {
   return y;
 }
 
-// Computes the n new rows as the last rows of one product over all rows with significant lags. Discards products that
-// were computed in advance, because they may be for other rows.
+// Computes the n new rows as the last rows of one product over all rows with significant lags. Discards the products
+// that were computed in advance, because they may belong to other rows.
 Tensor OnlineToeplitz::whole(int64_t at, const Tensor& v) {
   levels_.clear();
   const int64_t n = v.size(0), d = v.size(1), end = at + n, first = at - std::min(at, lags_->significant() - 1);
@@ -80,17 +80,18 @@ bool OnlineToeplitz::begun(std::size_t level, int64_t block) const {
   return level == 0 || (block >= first_of_level && size_of(level) + 1 < lags_->significant());
 }
 
-// The number of source blocks from which a block gets products of this level. The nearest source is 2 blocks away.
+// Returns the number of source blocks from which a block gets products of this level. The nearest source is 2 blocks
+// away.
 int64_t OnlineToeplitz::sources(std::size_t level, int64_t block) const {
   if (!begun(level, block)) return 0;
   const int64_t farthest = begun(level + 1, block / 2) ? 2 + block % 2 : block;
-  // The largest distance, in blocks, with significant lags. The lags of a distance begin with (distance - 1) · S + 1.
+  // The largest distance in blocks that has significant lags. The smallest lag of a distance is (distance - 1) · S + 1.
   const int64_t last = (lags_->significant() - 2) / size_of(level) + 1;
   return block < 2 ? 0 : std::max<int64_t>(0, std::min(farthest, last) - 1);
 }
 
 void OnlineToeplitz::prepare(int64_t n) {
-  // An upper bound of the block size of the levels that have begun or begin next.
+  // An upper bound on the block sizes of the levels that have begun or that begin next.
   const int64_t largest = std::max(base, n / (first_of_level - 1));
   lags_->reach(n + 2 * largest + static_cast<int64_t>(phase_ * base));
   std::size_t level = 0;

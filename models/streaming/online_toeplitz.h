@@ -56,11 +56,11 @@ class OnlineToeplitz {
   // different phases, so that they don't all do their pieces at the same row.
   OnlineToeplitz(std::shared_ptr<ToeplitzLags> lags, double phase) : lags_(std::move(lags)), phase_(phase) {}
 
-  // Appends v (n, d), f32 or f64, as the rows at … at + n - 1, and returns these rows of y. If there are already more
-  // than `at` rows, the rows from `at` on are discarded.
+  // Appends v (n, d), f32 or f64, as the rows at … at + n - 1, and returns these rows of y. If rows from `at` on
+  // already exist, they are discarded first.
   Tensor append(std::int64_t at, const Tensor& v);
   // Does all work that is due when there are n rows, so that the next row doesn't wait for it. append() does this work
-  // if nobody called prepare().
+  // itself if prepare() was not called.
   void prepare(std::int64_t n);
   ToeplitzLags& lags() noexcept { return *lags_; }
 
@@ -72,7 +72,7 @@ class OnlineToeplitz {
     std::vector<Tensor> sums;
   };
   struct Level {
-    Products now, next;  // for the block that grows now, and for the next one
+    Products now, next;  // for the current block and for the next block
   };
 
   bool begun(std::size_t level, std::int64_t block) const;

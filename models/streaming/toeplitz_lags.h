@@ -12,19 +12,19 @@
 namespace weft::detail {
 
 // Each coefficient is computed once, always in groups of BlockedRows::block lags, so it has the same bits for every
-// caller. Not thread-safe.
+// caller. The class is not thread-safe.
 class ToeplitzLags {
  public:
   // `make`(first, last) returns t_first … t_(last-1), (last - first, d). `significant`() returns the number of
-  // significant lags. It is called once, and all later lags are treated as 0.
+  // significant lags. It is called once. All lags from this number on are treated as 0.
   ToeplitzLags(std::function<Tensor(std::int64_t, std::int64_t)> make, std::function<std::int64_t()> significant)
       : make_(std::move(make)), find_significant_(std::move(significant)) {}
 
   std::int64_t significant();
   // Computes the significant coefficients among t_0 … t_(count-1) that don't exist yet.
   void reach(std::int64_t count);
-  // The coefficients that were computed. Rows after the last one are read as 0, which is correct for rows below
-  // reach()'s count.
+  // The coefficients that were computed. Rows after the last one are read as 0. This is correct for the rows below the
+  // count passed to reach().
   const BlockedRows& rows() const noexcept { return rows_; }
 
   // The coefficients t_(distance · size + i - j) of `channels` channels from `channel` on. They give the contribution

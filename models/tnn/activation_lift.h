@@ -1,4 +1,4 @@
-// An upper bound of how much larger an activation can be than its argument.
+// An upper bound on how much larger than its argument the magnitude of an activation can be.
 #pragma once
 #include <limits>
 
@@ -6,8 +6,8 @@
 
 namespace weft::detail {
 
-// Returns an s with |act(x)| <= |x| + s for all x, or infinity if there is none. The switch has no default case, so the
-// compiler warns about a missing activation.
+// Returns an s with |act(x)| <= |x| + s for all x, or infinity if no such s exists. The switch has no default case, so
+// the compiler warns about a missing activation.
 inline double activation_lift(Activation act) {
   switch (act) {
     case Activation::none:

@@ -30,7 +30,7 @@ std::vector<double> first_sums(const Tensor& t) {
   return sums;
 }
 
-// The smallest L >= 1 with gamma^L <= share, for 0 < gamma < 1.
+// Returns the smallest L >= 1 with gamma^L <= share, for 0 < gamma < 1.
 double lags_until(double share, double gamma) {
   return share >= 1 ? 1 : std::max(1.0, std::ceil(std::log(share) / std::log(gamma)));
 }
@@ -61,7 +61,7 @@ std::vector<double> Rpe::bounds() const {
   return bounds;
 }
 
-// The gamma of each channel.
+// Returns the gamma of each channel.
 std::vector<double> Tno::decay_rates() const {
   const auto channels = static_cast<std::size_t>(h_ * dim_);
   if (!options_.use_multi_decay) return std::vector<double>(channels, options_.use_decay ? options_.gamma : 1);
@@ -70,17 +70,18 @@ std::vector<double> Tno::decay_rates() const {
   return rates;
 }
 
-// Σ_(k >= L) |t_k| <= gamma^L bound / (1 - gamma). If this never becomes small compared with the first coefficients,
-// for example because they are 0, L is the lag at which gamma^L is rounded to 0.
-// A token stream ignores the other lags. This changes y_i by at most 2^-24 Σ_(k < 64) |t_k| max |v| in f32 (2^-53
-// instead of 2^-24 in f64).
+// Returns the smallest L for which the bound Σ_(k >= L) |t_k| <= gamma^L bound / (1 - gamma) is small compared with the
+// first coefficients. If there is no such L, for example because these coefficients are 0, L is the lag at which
+// gamma^L is rounded to 0. A token stream ignores the lags from L on. This changes y_i by at most 2^-24 Σ_(k < 64)
+// |t_k| max |v| in f32 (2^-53 instead of 2^-24 in f64).
 std::int64_t Tno::significant_lags() const {
   if (detail::activation_lift(act_type_) > 0) return all_lags;
   const double rounding = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-53, vanishing = dtype_ == DType::f32 ? 0x1p-151 : 0;
   const std::vector<double> rates = decay_rates(), bounds = rpe_.bounds(), sums = first_sums(coefficients(0, 64));
   double lags = 1;
   for (std::size_t c = 0; c < rates.size(); ++c) {
-    const double gamma = rates[c], bound = 1.01 * bounds[c];  // 1 % more, because the bound itself is rounded
+    // The bound is increased by 1 %, because its computation has rounding errors.
+    const double gamma = rates[c], bound = 1.01 * bounds[c];
     if (gamma == 0 || bound == 0) continue;
     if (!(gamma < 1)) return all_lags;
     // The bound is infinite for an activation that grows like exp. The share could then be NaN, for example infinity /

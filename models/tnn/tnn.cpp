@@ -22,7 +22,7 @@ TnnConfig checked(TnnConfig config) {
                 std::to_string(static_cast<std::int64_t>(d1)) + ", got " + std::to_string(config.heads));
   if (config.glu_dim == 0) config.glu_dim = config.d_model;
   for (std::string* act : {&config.act, &config.rpe_act, &config.glu_act, &config.act_type})
-    *act = activation_name(activation_from_name(*act));  // replaces other names of an activation by weft's
+    *act = activation_name(activation_from_name(*act));  // replaces other names of an activation with weft's names
   return config;
 }
 
@@ -59,7 +59,8 @@ Tensor Tnn::embed(const Tensor& tokens) const {
   return in_precision(scale(embedding_(tokens), std::sqrt(static_cast<double>(config_.d_model))), precision());
 }
 
-// The same with frames: √d_model · E[token] + W frame + b. The first term is missing if there are no tokens.
+// Embeds input that may contain frames: √d_model · E[token] + W frame + b. The first term is missing if there are no
+// tokens.
 Tensor Tnn::embed(const ModelInput& input) const {
   if (!frames_) return embed(input.tokens);
   const Tensor x = (*frames_)(input.frames);

@@ -19,7 +19,7 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     for (std::int64_t first = 0; first < texts(); first += at_once)
       logits.push_back(read(slice(tokens, 0, first, std::min(first + at_once, texts())), first));
     Tensor all = concat(logits, 0);
-    if (n > 1)  // so that the next token doesn't wait
+    if (n > 1)  // so that the next token doesn't have to wait
       for (std::vector<OnlineToeplitz>& text : texts_)
         for (OnlineToeplitz& layer : text) layer.prepare(length_ + n);
     length_ += n;
@@ -41,7 +41,8 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     return text;
   }
 
-  // The forward pass over tokens (b, n), which continue the texts from `first` on. Returns the logits (b, vocabulary).
+  // The forward pass over tokens (b, n), which continue b texts, starting with text `first`. Returns the logits (b,
+  // vocabulary).
   Tensor read(const Tensor& tokens, std::int64_t first) {
     const std::int64_t n = tokens.size(1);
     Tensor x = model_.embed(tokens);  // (b, n, d_model)
@@ -50,8 +51,8 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     return reshape(model_.logits(slice(x, 1, n - 1, n)), {tokens.size(0), model_.outputs_});
   }
 
-  // Mixes the tokens i = length_ … of the texts from `first` on: v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j) v_j, (b, n,
-  // d1).
+  // Mixes the tokens i = length_ … of b texts, starting with text `first`: v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j)
+  // v_j, (b, n, d1).
   Tensor mix(const Tensor& v, std::size_t layer, std::int64_t first) {
     const std::int64_t n = v.size(1), d1 = v.size(2);
     std::vector<Tensor> sums;

@@ -28,7 +28,7 @@ const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& opti
   return options;
 }
 
-// The values as a column (m, 1).
+// Returns the values as a column (m, 1).
 Tensor column(const std::vector<double>& values, DType dtype) {
   return raw::convert(Tensor::from(values, {static_cast<std::int64_t>(values.size()), 1}), dtype);
 }

@@ -41,7 +41,7 @@ Tensor mean_squares(const Tensor& g, const Tensor& state, double share) {
   return mul(reshape(of_rows, {rows, 1}), scale(of_columns, 1 / all));
 }
 
-// p, gradient and state are the same elements of the values, gradients and states.
+// p, gradient and state belong to the same parameter: they are its value, its gradient and its state.
 void update_parameter(Tensor p, const Tensor& gradient, const Tensor& state, const Shape& shape,
                       const UpdateStep& step) {
   const double power = step.own[0], threshold = step.own[1], least = step.own[2];

@@ -76,7 +76,7 @@ std::vector<Batch> BatchAhead::wait_for(std::int64_t step) {
   return std::move(prepared.batches);
 }
 
-// Begins with the first step, or with a step that doesn't follow the previous one. Discards the prepared batches.
+// Begins at the given step, which is the first step or doesn't follow the previous one. Discards the prepared batches.
 void BatchAhead::begin_at(std::int64_t step) {
   ready_.clear();
   awaited_ = next_ = step;

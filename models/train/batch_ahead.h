@@ -1,5 +1,5 @@
-// Prepares the batches of the next training steps on its own threads while the current step is computed. A batch
-// depends only on its number, so this affects only the time.
+// Prepares the batches of the next training steps on separate threads while the current step is computed. A batch
+// depends only on its number, so the preparation affects only the run time.
 #pragma once
 #include <condition_variable>
 #include <exception>
@@ -17,9 +17,9 @@ namespace weft::detail {
 class BatchAhead {
  public:
   // A step has `count` batches. This object prepares every `stride`-th of them, starting with `first`. `data` must
-  // outlive it. It starts `loaders` threads, or fewer if the system refuses more. Without threads, take() prepares the
-  // batches. At most loaders + 1 steps are kept ready. Steps after the last one of the run, `steps` - 1, are prepared
-  // only when take() asks for them.
+  // outlive this object. The object starts `loaders` threads, or fewer if the system refuses more. Without threads,
+  // take() prepares the batches. At most loaders + 1 steps are kept ready. Steps after the last one of the run, `steps`
+  // - 1, are prepared only when take() asks for them.
   BatchAhead(const Data& data, const Random& random, std::int64_t steps, std::int64_t count, std::int64_t first,
              std::int64_t stride, std::int64_t loaders);
   // Waits for the batches that are being prepared.

@@ -35,7 +35,8 @@ struct Measured {
   std::int64_t predicted, bytes;
 };
 
-// Measures a rank's batches, which are every `stride`-th batch, starting with `first`. Ends early if stop() is true.
+// Measures a rank's batches, which are every `stride`-th batch, starting with `first`. Stops early if stop() returns
+// true.
 struct Measuring {
   const Model& model;
   const Data& data;
@@ -67,7 +68,7 @@ struct Measuring {
   }
 };
 
-// Adds the counts of all other ranks to the meter.
+// Replaces the meter's counts by the sums over all ranks.
 void share_counts(Meter& meter, Ranks& ranks) {
   const std::vector<std::string> counts = ranks.gather(*meter.counts());
   for (std::size_t rank = 0; rank < counts.size(); ++rank)

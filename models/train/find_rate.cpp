@@ -10,8 +10,8 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t least_steps = 10;
-constexpr double kept = 0.9;    // the fraction of the moving average that a step keeps
-constexpr double too_high = 4;  // a loss higher than this multiple of the lowest loss ends the search
+constexpr double kept = 0.9;    // the weight of the previous moving average in the new one
+constexpr double too_high = 4;  // the search ends if the loss exceeds this multiple of the lowest loss
 constexpr double share_of_fall = 0.8;
 
 void check(const RateRange& range) {
@@ -32,7 +32,7 @@ double loss_of(Trainer& trainer) {
   }
 }
 
-// Returns the first rate at which the loss has fallen by share_of_fall of its whole fall.
+// Returns the first rate at which the loss has fallen by the fraction share_of_fall of its total decrease.
 double chosen_rate(const FoundRate& found) {
   const double first = found.losses.front(), lowest = *std::min_element(found.losses.begin(), found.losses.end());
   const double enough = first - share_of_fall * (first - lowest);

@@ -10,13 +10,13 @@
 namespace weft::detail {
 namespace {
 
-// bench: bench/ranks/ranks. Larger buckets: more of the transfer remains after backward. Smaller: a network's latency
-// dominates. The two sizes are in bytes; buckets_at_least is a number of buckets.
+// bench: bench/ranks/ranks. Larger buckets: a larger part of the transfer remains after backward. Smaller: the
+// network's latency dominates. The two sizes are in bytes; buckets_at_least is a number of buckets.
 constexpr std::int64_t largest_bucket = 4 << 20, smallest_bucket = 128 << 10, buckets_at_least = 16;
 constexpr std::size_t slots = 4;                        // the maximum number of buckets on their way to owners
 constexpr std::int64_t piece_alignment = 16;            // elements
-constexpr auto pause = std::chrono::microseconds(250);  // between polls, which take CPU time from backward
-constexpr auto rest = std::chrono::milliseconds(5);     // if nothing is under way, in case a notification was missed
+constexpr auto pause = std::chrono::microseconds(250);  // between polls, because polls take CPU time from backward
+constexpr auto rest = std::chrono::milliseconds(5);     // a pause without transfers, in case of a missed notification
 constexpr int looks_without_pause = 2000;               // number of polls before a waiting thread begins to pause
 
 bool is_vector(const ParameterSet::Entry& entry) { return entry.parameter.value().rank() < 2; }
@@ -91,7 +91,7 @@ GradientExchange::~GradientExchange() {
 }
 
 void GradientExchange::next_round(const Round& round) {
-  if (round.first) wait_for_round();  // the previous round may belong to a step that failed
+  if (round.first) wait_for_round();  // the previous round may belong to a failed step
   next_ = round;
   open_ = false;
 }

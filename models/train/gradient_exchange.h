@@ -1,9 +1,9 @@
 // Adds up the ranks' gradients in rank order, bucket by bucket, while backward still computes the remaining gradients.
 //
-// A step has rounds. In each round a rank computes the gradient of one micro-batch, or of none. The flat gradient is
-// split into buckets, and each bucket into one piece for each rank, its owner. In each round, every rank sends its
-// pieces to their owners (to_owners), and each owner computes the sum g_0 + g_1 + … of its piece. After the last round,
-// the owners send the sums to all ranks (from_owners).
+// A step has rounds. In each round, a rank computes the gradient of at most one micro-batch. The flat gradient is split
+// into buckets. Each bucket is split into one piece per rank, and the rank is the owner of its piece. In each round,
+// every rank sends its pieces to their owners (to_owners), and each owner computes the sum g_0 + g_1 + … of its piece.
+// After the last round, the owners send the sums to all ranks (from_owners).
 //
 // To make results independent of the number of ranks, each gradient is added separately: the sum over rounds and ranks
 // has the same bits as the sum that one process computes over all micro-batches. If each rank first computed its own

@@ -1,6 +1,6 @@
 // metrics.jsonl in a run's folder. It has a line {"step":1,"loss":…,…} for each step,
-// {"step":500,"validation_loss":…,…} for each evaluation, and {"step":500,"test_loss":…,…} for the test of the best
-// step at the end of the run.
+// {"step":500,"validation_loss":…,…} for each evaluation, and, at the end of the run, {"step":500,"test_loss":…,…} for
+// the test of the best step.
 #pragma once
 #include <string>
 

@@ -43,7 +43,7 @@ Tensor orthogonalized(const Tensor& x) {
   return is_tall ? raw::contiguous(transpose(y, 0, 1)) : y;
 }
 
-// p, g and m are the same elements of the values, gradients and first states.
+// p, g and m belong to the same matrix: they are its value, its gradient and its momentum.
 void update_matrix(Tensor p, const Tensor& g, Tensor m, const Shape& shape, const UpdateStep& step) {
   const double momentum = step.own[0];
   const Tensor gradient = scale(g, (1 - momentum) * step.grad_scale);

@@ -50,7 +50,7 @@ const OptimizerKind& kind_named(const std::string& name) {
   throw Error("[optimizer] unknown optimizer \"" + name + "\", expected one of " + join(registry().names()));
 }
 
-// The index of the option in the optimizer's list.
+// Returns the index of the option in the optimizer's list.
 std::size_t place_of(const OptimizerKind& kind, const std::string& name) {
   std::vector<std::string> known;
   for (const OptimizerInfo::Option& option : kind.own) {
@@ -210,8 +210,8 @@ Optimizer::Optimizer(const NamedParameters& parameters, const OptimizerOptions& 
   fail_out_of_memory("optimizer");
 }
 
-// Allocates the states now. If the first step allocated them, they would occupy memory blocks that the second step then
-// lacks.
+// Allocates the states now. If the first step allocated them, they would occupy memory blocks that the second step
+// would have reused.
 std::vector<Optimizer::Group> Optimizer::groups() {
   const std::vector<ParameterGroup>& given = options_.groups;
   const std::vector<ParameterSet::Entry>& entries = set_.entries();

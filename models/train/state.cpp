@@ -68,14 +68,14 @@ json with_former_defaults(json saved) {
   return saved;
 }
 
-// Throws an Error that names the difference unless both are the same run.
+// Throws an Error that names the difference unless both describe the same run.
 void check_same(const json& saved, const json& now) {
   if (saved.at("model") != now.at("model")) throw Error("it belongs to a run with a different model or tokenizer");
   const auto check = [&](const std::string& key) {
     if (saved.at(key) != now.at(key))
       throw Error("it belongs to a run with " + key + " " + saved.at(key).dump() + "; now it is " + now.at(key).dump());
   };
-  check("optimizer");  // first, because each optimizer has its own options
+  check("optimizer");  // compared first, because each optimizer has its own options
   for (const auto& entry : now.items()) check(entry.key());
 }
 

@@ -146,9 +146,9 @@ bool Trainer::is_better(const BestEvaluation& evaluation) const {
   return evaluation.metric == best_->metric && evaluation.loss < best_->loss;
 }
 
-// Saves the state first, with the note that the evaluation is due. If the run ends at any later point, no step is lost,
-// and the resumed run writes everything that was still missing. Saves the last checkpoint last, because it shows that
-// everything is done.
+// First saves the state, with a note that the evaluation is due. If the run ends at any later point, no step is lost,
+// and the resumed run writes everything that is still missing. Saves the checkpoint `last` at the end, because its
+// presence shows that everything else is complete.
 void Trainer::evaluate_and_save(Run& run) {
   check_parameters();
   run.failed = nullptr;
@@ -161,7 +161,7 @@ void Trainer::evaluate_and_save(Run& run) {
     fail_loss("after step " + std::to_string(step_) + ": the validation loss", evaluation->loss);
   if (evaluation) {
     BestEvaluation reached{step_, evaluation->loss};
-    for (const Metric& metric : evaluation->metrics)  // with several ranks, only rank 0 may have them
+    for (const Metric& metric : evaluation->metrics)  // with several ranks, it is possible that only rank 0 has them
       if (metric.name == best_by_) {
         reached.metric = metric.value;
         lower_is_better_ = metric.lower_is_better;
@@ -214,7 +214,7 @@ RunResult Trainer::run(const RunOptions& options) try {
 }
 
 RunResult Trainer::steps_and_saves(const RunOptions& options) {
-  if (options_.ranks != nullptr)  // these options decide which calls all ranks must make
+  if (options_.ranks != nullptr)  // these options determine which calls all ranks must make
     check_alike(*options_.ranks, {{"step", std::to_string(step_)},
                                   {"eval-every", std::to_string(options.eval_every)},
                                   {"best-by", options.best_by}});

@@ -10,12 +10,13 @@
 
 namespace weft::detail {
 
-// Elements per task of loops that memory bandwidth limits or that do little work per element. Larger: threads are idle
-// at the end. Smaller: more overhead per task. bench: weft-bench --benchmark_filter='add|gate|softmax|c2c|adamw'
+// The number of elements per task, for loops that are limited by memory bandwidth or do little work per element.
+// Larger: threads are idle at the end. Smaller: more overhead per task. bench: weft-bench
+// --benchmark_filter='add|gate|softmax|c2c|adamw'
 inline constexpr std::int64_t task_elements = 1 << 14;
 
-// Returns f(x), where f consists of several operations. For a bf16 x they compute in f32, so that the result is rounded
-// only once.
+// Returns f(x), where f consists of several operations. If x is bf16, the operations compute in f32, so that the result
+// is rounded only once.
 template <class F>
 Tensor rounded_once(const Tensor& x, F f) {
   return x.dtype() == DType::bf16 ? cast(f(cast(x, DType::f32)), DType::bf16) : f(x);

@@ -1,5 +1,5 @@
-// Two operations that are computed in one pass and recorded separately on the tape. The second one is cheap: backward
-// does not keep its output but recomputes it from the first one's output.
+// Two operations that are computed in one pass and recorded separately on the tape. The second operation is cheap
+// (Op::cheap), so the tape does not keep its output. Backward recomputes it from the output of the first operation.
 #pragma once
 #include <memory>
 

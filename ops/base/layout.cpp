@@ -3,7 +3,7 @@
 namespace weft::detail {
 namespace {
 
-// Computes the strides of a view that has x's elements, in row-major order, in the shape `shape`. Returns false and
+// Computes the strides of a view of x with the given shape and the same elements in row-major order. Returns false and
 // empty strides if there is no such view.
 bool view_strides(const Tensor& x, const Shape& shape, Strides& strides) {
   strides = contiguous_strides(shape);

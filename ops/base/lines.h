@@ -18,8 +18,8 @@ struct Lines {
   }
 };
 
-// Calls f(o, k, count), in parallel, for adjacent lines (o, k) … (o, k + count - 1). Tasks of many lines share no cache
-// line of 64 bytes in most cases.
+// Divides the lines into groups of adjacent lines (o, k) … (o, k + count - 1), and calls f(o, k, count) for each group,
+// in parallel. Groups are not narrower than 16 lines, so that threads rarely share a cache line.
 template <class F>
 void for_lines(const Lines& lines, F f) {
   if (lines.n == 0) return;

@@ -14,7 +14,7 @@ void pointwise(Kernel kernel, Tensor& y, const X&... x) {
   });
 }
 
-// Returns a new tensor with the kernel's values at x, in row-major order.
+// Applies the kernel to x, and returns the result as a new tensor in row-major order.
 template <class T, class Kernel>
 Tensor pointwise(Kernel kernel, const Tensor& x) {
   const Tensor dense = raw::contiguous(x);

@@ -14,11 +14,11 @@ namespace {
 // the order of the additions, and therefore the result. Larger: threads are idle. Smaller: one more pass over more
 // partial sums. bench: weft-bench --benchmark_filter='adamw-clip|add-bias-backward|layer-norm-backward'
 constexpr std::int64_t row_block = 1 << 14;
-// The limits of the same number for a column, whose terms form one chain of additions.
+// For a column, the minimum and maximum number of terms in a block. The terms of a block form one chain of additions.
 constexpr std::int64_t min_column_block = 64, max_column_block = 512;
 
-// Returns x's shape as alternating runs of axes: kept, summed, kept, …, kept. The first and the last run are always
-// kept; their size may be 1. Axes of size 1 fit into any run.
+// Merges the axes into runs that are alternately kept and summed, and returns the sizes of the runs. The first and the
+// last run are always kept, and their size may be 1. Axes of size 1 can belong to any run.
 Shape alternating_runs(const Shape& shape, const std::vector<bool>& reduced) {
   Shape runs{1};
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -65,8 +65,8 @@ void sum_middle(const T* x, Computed<T>* y, std::int64_t outer, std::int64_t n, 
   if (blocks > 1) sum_middle(to, y, outer, blocks, inner);
 }
 
-// Sums over the runs one after the other, starting with the innermost one. `width` is 2 for the pairs of a complex
-// tensor.
+// Sums over the runs one after the other, starting with the innermost one. `width` is the number of real numbers in an
+// element: 2 for a complex tensor, otherwise 1.
 template <class T>
 void sum_runs(const T* x, Shape runs, std::int64_t width, Computed<T>* y) {
   const std::int64_t inner = runs.back() * width, n = runs[runs.size() - 2];

@@ -1,8 +1,9 @@
-// A product of two labeled tensors, a and b, is split into dense products. Each label belongs to one of four groups,
-// depending on which tensors have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighboring axes of a
-// group are merged if all tensors step through them evenly. If copies of operands allow merging k into one axis, the
-// operands are copied. gemm then multiplies the largest axes of m, n and k as a matrix product, with the other axes as
-// its batch. Small matrices along a contiguous batch use the kernel batched_dot instead, which packs nothing.
+// The product c of two labeled tensors, a and b, is split into dense products. Each label belongs to one of four
+// groups, depending on which tensors have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighboring
+// axes of a group are merged if all tensors step through them evenly. If k still has several axes, one or both operands
+// are copied so that k becomes one axis. gemm then multiplies the largest axes of m, n and k as a matrix product, with
+// the other axes as its batch. If the matrices are small and the innermost batch axis is contiguous, the kernel
+// batched_dot computes the products instead. It packs nothing.
 #include "dense/contract.h"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace {
 
 using std::int64_t;
 
-// Multiply-adds per task of batched_dot. Larger: threads are idle at the end. Smaller: more overhead per task.
+// The number of multiply-adds per task of batched_dot. Larger: threads are idle at the end. Smaller: more overhead per
+// task.
 // bench: bench/operations/einsum_compare
 constexpr int64_t contraction_work = 1 << 16;
 // The number of elements of y that batched_dot computes at the same time. Larger: y leaves L1 while the terms of k's
@@ -153,8 +155,9 @@ BatchAxis offsets(const std::vector<BatchAxis>& axes, int64_t index) {
   return at;
 }
 
-// Whether the matrices are too small for packing. Neighboring elements of a matrix are a batch apart, so packing
-// touches a cache line for each element of A and B. `batched_dot` reads A and B once for each column or row of C.
+// Whether the matrices are too small for packing. The elements of one matrix are not adjacent in memory, because the
+// batch is the innermost axis. Packing therefore touches a cache line for each element of A and B. `batched_dot` reads
+// A and B once for each column or row of C.
 bool has_small_matrices(const AxisGroups& groups) {
   const int64_t m = total(groups.m), n = total(groups.n), k = total(groups.k);
   return m * n * k < packing_gain * (m * k + k * n + m * n);
@@ -208,8 +211,8 @@ void double_strides(std::vector<BatchAxis>& axes) {
   for (BatchAxis& axis : axes) axis = {axis.size, 2 * axis.a, 2 * axis.b, 2 * axis.c};
 }
 
-// Re c = Re a Re b - Im a Im b, Im c = Re a Im b + Im a Re b. Runs four real products, in which each operand is every
-// other number.
+// Re c = Re a Re b - Im a Im b, Im c = Re a Im b + Im a Re b. Runs four real products. Each operand consists of the
+// real parts or the imaginary parts, which are every other number in memory.
 template <class R>
 void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
   for (auto* axes : {&groups.batch, &groups.m, &groups.n, &groups.k}) double_strides(*axes);
@@ -223,7 +226,8 @@ void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
   }
 }
 
-// Returns a contiguous copy of x. The labels of k come last, in the order of `k`, so that they can be merged.
+// Returns a contiguous copy of x. In the copy, the labels of k come last, in the order of `k`, so that they can be
+// merged.
 Labelled gathered(const Labelled& x, const Labels& k) {
   Labels order;
   for (int label : x.labels)
@@ -251,7 +255,8 @@ AxisGroups with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
   return groups_of(a, b, c);
 }
 
-// Copies the smaller operand if the copy makes c's innermost axis contiguous in it, as in the larger operand.
+// If c's innermost axis is a batch axis that is contiguous in the larger operand but not in the smaller one, copies the
+// smaller operand so that the axis is contiguous in both.
 AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
   Labelled& smaller = a.x.numel() < b.x.numel() ? a : b;
   const Labelled& larger = &smaller == &a ? b : a;
@@ -261,8 +266,8 @@ AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
   return groups_of(a, b, c);
 }
 
-// Returns a tensor in c's memory whose axes are in another order: the labels of m are neighbors as in a, and the labels
-// of n are neighbors as in b.
+// Returns a contiguous tensor in c's memory whose axes have another order: first the batch axes, then the axes of m in
+// a's order, then the axes of n in b's order.
 Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
   Labels order;
   for (int label : c.labels)
@@ -276,7 +281,8 @@ Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
 
 Labelled in_f32(const Labelled& x) { return {as_dtype(x.x, DType::f32), x.labels}; }
 
-// Multiplies operands that have no axes of size 1 and no labels of their own. c is contiguous.
+// Multiplies operands that have no axes of size 1. Each label of an operand also occurs in the other operand or in c. c
+// is contiguous.
 void multiply(Labelled a, Labelled b, Labelled& c) {
   AxisGroups groups = groups_of(a, b, c);
   const DType dtype = c.x.dtype();

@@ -15,8 +15,8 @@ struct Labelled {
 };
 
 // Returns y[out] = the sum of a · b over all labels not in `out`. An axis of size 1 broadcasts against any other. A
-// label of `out` that neither operand has gives an axis of size 1. The operands are real, bf16 or complex. The result
-// is new and contiguous.
+// label of `out` that neither operand has gives an axis of size 1. The operands are real (including bf16) or complex.
+// The result is new and contiguous.
 Tensor contract(const Labelled& a, const Labelled& b, const Labels& out);
 
 // Returns y[out] = the sum of x over its labels not in `out`. x has all labels of `out`. If nothing is summed, the
@@ -27,7 +27,7 @@ Tensor sum_to_labels(const Labelled& x, const Labels& out);
 // result. The function uses conj(b) in place of b.
 Tensor contract_gradient(const Labelled& dy, const Labelled& b, const Labels& a, const Shape& shape);
 
-// Returns g, viewed as a tensor of `shape` with `labels`, which include all labels of g. g is repeated along labels
+// Returns a view of g with the given shape and labels. The labels include all labels of g. g is repeated along labels
 // that it lacks or along which it has size 1.
 Tensor spread(const Labelled& g, const Labels& labels, const Shape& shape);
 

@@ -34,7 +34,7 @@ class EinsumPlans {
 
  private:
   // The maximum number of plans. Plans are small, and making one takes as long as a small product. Larger: more memory.
-  // Smaller: programs with many equations make plans again. bench: bench/operations/einsum_compare
+  // Smaller: programs with many equations recreate plans. bench: bench/operations/einsum_compare
   static constexpr std::size_t most_plans = 1024;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const EinsumPlan>> plans_;
@@ -65,7 +65,7 @@ Tensor diagonal(const Tensor& x, const Labels& axes, const Labels& once) {
   return x.view(shape, strides, x.offset());
 }
 
-// y[output] = Σ over the other indices of Π_i x_i[indices of i].
+// y[output] = Σ over the other indices of Π_i x_i[indices of x_i].
 // dx_i is the same sum with dy in place of x_i and conj(x_j) for the others. It is constant along indices that only x_i
 // has, and zero off the diagonal of repeated indices. Backward walks the tree of two-operand products, whose
 // intermediate results were saved.

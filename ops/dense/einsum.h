@@ -36,9 +36,10 @@ struct EinsumPlan {
   Shape shape;  // the shape of the result
 };
 
-// Throws an Error if the sizes don't match. The plan considers the orders whose intermediate results are no larger than
-// the largest of the operands and the result. If there are none, it considers all orders. Among these it selects the
-// order with the fewest multiplications. The search is exact up to 8 operands and greedy beyond.
+// Throws an Error if the sizes don't match. The function considers the orders whose intermediate results are no larger
+// than the largest of the operands and the result. If there are none, it considers all orders. Among the orders that it
+// considers, it selects the one with the fewest multiplications. The search is exact for up to 8 operands and greedy
+// for more operands.
 EinsumPlan plan_einsum(const std::string& equation, const std::vector<Shape>& shapes);
 
 }  // namespace weft::detail

@@ -88,7 +88,8 @@ class Order {
     return n;
   }
 
-  // Returns the labels of the product of the operands `inside`: those that the output or an operand outside needs.
+  // Returns the labels that the product of some operands keeps. `inside` contains the labels of these operands. The
+  // product keeps the labels that the output or another operand needs.
   template <class Outside>
   LabelSet kept(const LabelSet& inside, Outside needs) const {
     LabelSet labels;
@@ -102,8 +103,8 @@ class Order {
     return a;
   }
 
-  // Dynamic programming over the subsets of the operands. The cheapest order for a subset is the one with its cheapest
-  // split into two subsets.
+  // Dynamic programming over the subsets of the operands. The cheapest order for a subset multiplies the two parts of
+  // its cheapest split.
   bool exact(double limit) {
     const std::size_t n = operands_.size(), all = (std::size_t{1} << n) - 1;
     best_.assign(all + 1, {});

@@ -13,7 +13,7 @@ namespace {
 // overhead. bench: bench/operations/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
 
-// Returns the transposed product, Cᵀ = Bᵀ Aᵀ. It has no epilogue.
+// Returns the transposed product, Cᵀ = Bᵀ Aᵀ. The product must not have an epilogue.
 template <class T>
 GemmProblem<T> transposed(GemmProblem<T> g) {
   std::swap(g.m, g.n);

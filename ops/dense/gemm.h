@@ -31,13 +31,14 @@ struct GemmProblem {
   GemmSum<T> sign = 1;       // ±1, a factor of A B
   std::vector<BatchAxis> batch = {};
   GemmEpilogue<T> epilogue = {};  // requires no batch, and contiguous rows of C
-  // B packed by pack_b on the same instruction set, without a batch. B itself is then read only if reads_b is true.
+  // B, packed by pack_b on the same instruction set, for a product without a batch. B itself is then read only if
+  // reads_b is true.
   const GemmIn<T>* packed_b = nullptr;
   // A(i, p) is 0 for p > i (lower) or p < i (upper). Most products with these zeros are skipped, so a NaN in B may not
   // reach C through them.
   Triangle a_triangle = Triangle::none;
   bool c_lower = false;    // only C(i, j) with j <= i is needed; others may stay unchanged
-  bool one_chain = false;  // sums are not split into parts, so the bits are those with a packed B
+  bool one_chain = false;  // sums are not split into parts, so the bits are the same as with packed_b
 };
 
 // Whether a product with packed_b reads B itself. B's columns must then be contiguous.
@@ -50,8 +51,8 @@ bool reads_b(std::int64_t k, std::int64_t n);
 // once, from the whole f32 sum with the epilogue and the previous C.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
-// Uses these kernels, which belong to the current instruction set. Their kc, mc and nc may differ from the default,
-// which changes no bit of the result. packed_b must be null, because its panels have the default sizes.
+// Uses the given kernels, which must belong to the current instruction set. Their kc, mc and nc may differ from the
+// default, which changes no bit of the result. packed_b must be null, because its panels have the default sizes.
 template <class T>
 void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel);
 

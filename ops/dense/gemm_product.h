@@ -3,7 +3,7 @@
 //                                super_n
 //                     +--------+--------+--------+---+
 //                  kc |   nc   |   nc   |        |   |  B: one packed copy, in panels [kc][nr], in the last cache.
-//                     +--------+--------+--------+---+     The kc x nc that a task reads are in its L2.
+//                     +--------+--------+--------+---+     The kc x nc block that a task reads is in L2.
 //             kc
 //           +----+    +--------+--------+--------+---+
 //           |    | mc |  task  |  task  |        |   |  C: a task computes mc x nc, tile by tile of mr x nr.
@@ -15,14 +15,14 @@
 // packs A and B of such a block, multiply_packed splits the block into tasks of mc x nc, tiles walks over a task's
 // tiles row by row, and write_tile passes each tile to the micro-kernel (kernels/gemm_kernels.h).
 //
-// There are three variants. An A with contiguous rows is not packed but read in place, for all rows at once. If one
-// block contains all rows, no two tasks need the same columns of B. Each task then packs its own columns
-// (multiply_packing), most of them while it multiplies its first row of tiles. B may already be packed (pack_b).
-// Products with few rows need no packing at all (run_few).
+// There are three variants. An A with contiguous rows is not packed but read in place, and a block then contains as
+// many rows as possible. If one block contains all rows, no two tasks need the same columns of B. Each task then packs
+// its own columns (multiply_packing), most of them while it multiplies its first row of tiles. B may already be packed
+// (pack_b). Products with few rows need no packing at all (run_few).
 //
 // Panels hold k in whole units (kernels/gemm.h). The `depth` of a block is its k, rounded up to units. A bf16 C can't
-// hold sums, so it is written from the sums of each tile. With several blocks of k, the sums are kept in `partial`
-// until the last block.
+// hold sums, so it is written from the sums of each tile. If k has several blocks, the sums are kept in `partial` until
+// the last block.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -133,7 +133,8 @@ struct Product {
   // bench: weft-bench --benchmark_filter=gemm-nn
   bool shares_b() const { return !g.packed_b && (g.m > super_rows() || g.n < 8 * kernel.nr || !g.batch.empty()); }
 
-  // A block: rows i0 … i0+rows and columns j0 … j0+columns of C, and the elements k0 … k0+k.
+  // A block: rows i0 … i0+rows and columns j0 … j0+columns of C, and elements k0 … k0+k of each sum. All upper ends are
+  // exclusive.
   struct Block {
     int64_t i0, rows, j0, columns, k0, k;
     bool first, last;  // whether this is the first or last block of k
@@ -218,8 +219,8 @@ struct Product {
     });
   }
 
-  // Computes rows i1 … i2 and columns j1 … j2 of the block. Prefetches the same number of panels, starting at `next`.
-  // Each row of tiles also prefetches the A of the next row.
+  // Computes rows i1 … i2 - 1 and columns j1 … j2 - 1 of the block. Prefetches as many panels as it reads, starting at
+  // `next`. Each row of tiles also prefetches the A of the next row.
   void tiles(const Block& block, const Operands<T>& from, int64_t i1, int64_t i2, int64_t j1, int64_t j2,
              const In* next) const {
     const int64_t tiles_down = (i2 - i1 - 1) / kernel.mr + 1, step = (kernel.nr - 1) / tiles_down + 1;
@@ -249,8 +250,8 @@ struct Product {
     }
   }
 
-  // The place where sums are kept: C, if C holds its sums in contiguous rows, or `partial` of the block. Null if the
-  // sums are not kept.
+  // The memory that holds the sums of a tile: C, if C holds its sums and has contiguous rows, or the block's `partial`.
+  // Null if the tile needs a buffer for its sums.
   struct TileSums {
     Sum* data;
     int64_t row;
@@ -265,7 +266,8 @@ struct Product {
     return {nullptr, 0};
   }
 
-  // The range begin … end of the block's elements of k that tile row i multiplies. Zeros of a triangle are skipped.
+  // The range begin … end - 1 of indices of k, counted from the start of the block, that the row of tiles at row i
+  // multiplies. It leaves out zeros of a triangle.
   struct Span {
     int64_t begin, end;
   };
@@ -276,7 +278,7 @@ struct Product {
     return {0, block.k};
   }
 
-  // Returns the fields that all tiles have in common in the tile row that starts at row i of the block.
+  // Returns a GemmTile with those fields set that are the same for all tiles in the row of tiles at row i of the block.
   GemmTile<T> row_of_tiles(const Block& block, const Operands<T>& from, int64_t i, const Span& k) const {
     const bool direct = i < from.direct;
     GemmTile<T> t{};
@@ -324,14 +326,14 @@ struct Product {
     if (!rows && (holds_sums<T> || block.last)) write(t.sums, t.sums_row, to, t.rows, t.columns, t.add_to_c);
   }
 
-  // Reads the previous C if its rows are not contiguous.
+  // Copies the previous elements of C, whose rows are not contiguous, to `sums`.
   void read_sums(Sum* sums, int64_t sums_row, const Out* from, int64_t rows, int64_t columns) const {
     for (int64_t p = 0; p < rows; ++p)
       for (int64_t q = 0; q < columns; ++q)
         sums[p * sums_row + q] = static_cast<Sum>(from[p * g.c.row + q * g.c.column]);
   }
 
-  // Writes C from its sums if C's rows are not contiguous.
+  // Writes the sums to C, whose rows are not contiguous.
   void write(const Sum* sums, int64_t sums_row, Out* to, int64_t rows, int64_t columns, bool add) const {
     for (int64_t p = 0; p < rows; ++p)
       for (int64_t q = 0; q < columns; ++q) {
@@ -348,8 +350,8 @@ struct Product {
     return g.m <= unpacked_dot_rows && g.k >= long_dot && contiguous_k();
   }
 
-  // Computes C's columns j …, where j is the first column of a panel. If C doesn't hold its sums, `sums` has space for
-  // them.
+  // Computes `columns` columns of C, starting at j, which is the first column of a panel. If C doesn't hold its sums,
+  // `sums` has space for them.
   void few_rows_product(int64_t j, int64_t columns, [[maybe_unused]] Sum* sums) const {
     const GemmEpilogue<T> epilogue = shifted(g.epilogue, int64_t{0}, j);
     Out* to = c + j * g.c.column;

@@ -163,8 +163,8 @@ struct LinearOp : Op {
   }
 };
 
-// Runs the pass and records it as LinearOp and the operations that follow. These are a gate (including act) or act, and
-// then the residual.
+// Runs the pass and records it as a LinearOp and the operations that follow it: the gate (including act) or act alone,
+// and then the residual.
 Tensor recorded(const LinearPass& pass, const Operands& in) {
   const Shape shape = pass.shape(in);
   const Tensor none;

@@ -9,15 +9,15 @@
 
 namespace weft::detail {
 
-// Multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
+// The number of multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
 // bench: weft-bench --benchmark_filter='gemm-nn/(256|257)'
 inline constexpr std::int64_t task_work = 1 << 18;
 
 inline std::int64_t rounded_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
-// Returns the kernels of the current instruction set. Their blocks of k are made for an L2 of 1 MiB. With a smaller L2,
-// the size of a block of B, kc × nc, is reduced in proportion, but not below 256 KiB. No bit of a product depends on
-// this. bench: weft-bench --benchmark_filter='gemm-n[nt]/(1024|4096)'
+// Returns the kernels of the current instruction set. Their blocks of k are designed for an L2 of 1 MiB. With a smaller
+// L2, the size of a block of B, kc × nc, is reduced in proportion, but not below 256 KiB. No bit of a product depends
+// on this. bench: weft-bench --benchmark_filter='gemm-n[nt]/(1024|4096)'
 template <class T>
 GemmKernels<T> gemm_kernels(std::int64_t second_cache = os::second_cache()) {
   GemmKernels<T> kernel = kernels<GemmKernels<T>>();

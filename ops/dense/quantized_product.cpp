@@ -15,8 +15,8 @@ namespace {
 using std::int64_t;
 
 // The maximum number of rows of x that are quantized with two digits. Up to this number, reading W takes all of the
-// time, so a second digit costs nothing. (With a third digit, 8 rows would take longer than reading.) Larger: computing
-// takes longer than reading. Smaller: more rows have the error of one digit. bench: weft-bench
+// time, so a second digit costs nothing. (With a third digit, computing 8 rows would take longer than reading W.)
+// Larger: computing takes longer than reading. Smaller: more rows have the error of one digit. bench: weft-bench
 // --benchmark_filter=linear-int8-cold
 constexpr int64_t few_rows = 8;
 // The maximum number of rows of digits for which computing a tile takes less time than reading its panel from memory. W
@@ -29,7 +29,7 @@ constexpr int64_t narrow_digits = 16;
 // The number of rows of digits and the number of bytes of panels in a task. Larger: together they leave L2. Smaller:
 // panels or digits are read more often. bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t task_rows = 128, task_bytes = 1 << 18;
-// Multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
+// The number of multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
 // bench: weft-bench --benchmark_filter=linear-int8
 constexpr int64_t int8_task_work = 4 * task_work;
 
@@ -41,7 +41,7 @@ class Product {
         g_(problem),
         digits_(problem.m > few_rows ? 1 : 2),
         limit_(digits_ == 1 ? 127.0f : 127.0f * 256),
-        // This length ensures that the rows never fall into the same L1 sets.
+        // With this length, the rows never map to the same L1 sets.
         row_((rounded_up(problem.k, digit_step) + digit_step) / kernel_.unit),
         scratch_(Tensor::empty({problem.m * (digits_ * row_ + digits_ + 1)}, DType::f32)) {
     rows_ = static_cast<std::int32_t*>(scratch_.mutable_raw());

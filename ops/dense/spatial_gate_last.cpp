@@ -18,7 +18,7 @@ using std::int64_t;
 
 constexpr const char* name = "spatial_gate_last";
 
-// Multiply-adds per task. Larger: threads are idle. Smaller: more overhead per task.
+// The number of multiply-adds per task. Larger: threads are idle. Smaller: more overhead per task.
 // bench: weft-decode-bench --threads 2
 constexpr int64_t task_work = 1 << 16;
 // The number of columns in a task is a multiple of this number.

@@ -9,8 +9,8 @@
 namespace weft::detail {
 
 // Returns the loop nest of N operands and a contiguous result. Along the innermost axis each operand is dense (stride
-// 1) or a single element (stride 0), and at least one operand is dense. Operands that have no such rows are replaced by
-// copies.
+// 1) or a single element (stride 0), and at least one operand is dense. If the strides of the operands do not allow
+// this, all operands are replaced by contiguous copies.
 template <std::size_t N>
 Nest<N + 1> broadcast_nest(const Shape& shape, const std::array<Tensor*, N>& operands) {
   const auto nest = [&] {

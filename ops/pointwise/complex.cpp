@@ -40,7 +40,7 @@ Tensor joined(const char* op, const Tensor& re, const Tensor& im) {
   return y;
 }
 
-// Applies f to every element z. `dtype` is z's dtype or the dtype of its parts.
+// Applies f to every element of x. `dtype` is the dtype of the results: x's dtype, or the dtype of its parts.
 template <class F>
 Tensor map_complex(const char* op, const Tensor& x, DType dtype, F f) {
   Tensor y = Tensor::empty(x.shape(), dtype);

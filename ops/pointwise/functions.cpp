@@ -1,4 +1,4 @@
-// Functions of one real tensor with kernels for the value and for f'(x) dy, such as abs, sin and erf. Also sign.
+// sign, and functions of one real tensor that have kernels for the value and for f'(x) dy, such as abs, sin and erf.
 #include "pointwise/complex.h"
 #include "pointwise/unary.h"
 #include "weft/pointwise.h"

@@ -14,7 +14,7 @@ using std::int64_t;
 
 // in: gate, x. y = gate ⊙ f(x). dgate = dy ⊙ f(x), dx = f'(x) (dy ⊙ gate), in one pass.
 struct GateOp : Op {
-  const char* recorded_as;  // the operation that records it
+  const char* recorded_as;  // the operation that records this op
   Activation function;
   GateOp(const char* op, Activation f) : recorded_as(op), function(f) {}
   const char* name() const noexcept override { return recorded_as; }

@@ -1,4 +1,4 @@
-// Operations of a tensor and a number: sums, quotients, powers, clamp.
+// Operations on a tensor and a number: sums, quotients, powers, clamp.
 #include "pointwise/kernels/number.h"
 
 #include <cmath>

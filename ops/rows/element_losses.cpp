@@ -42,7 +42,7 @@ struct BinaryCrossEntropyOp : Op {
   }
 };
 
-// x and t of one shape, f32 or f64: y = f(x - t). dx = f'(x - t) dy, dt = -dx.
+// x and t have the same shape and are f32 or f64. y = f(x - t). dx = f'(x - t) dy, dt = -dx.
 struct DistanceOp : Op {
   const char* loss;
   Distance f;

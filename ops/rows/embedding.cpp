@@ -57,7 +57,8 @@ struct EmbeddingOp : Op {
   }
 
  private:
-  // The positions of each row's index, in order, row by row: those of row r are first[r] … first[r+1]-1.
+  // The positions in `indices`, grouped by row and in ascending order within a row. Elements first[r] … first[r+1]-1 of
+  // `position` are the positions whose index is r.
   struct Positions {
     std::vector<std::int64_t> first, position;
   };

@@ -1,4 +1,4 @@
-// norm and var: made of sums, maxima and pointwise operations.
+// norm and var, composed of sums, maxima and pointwise operations.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// max over several axes, or all.
+// Returns the maximum over several axes, or over all axes if dims is empty.
 Tensor max_over(const Tensor& x, const std::vector<std::int64_t>& dims, bool keepdim) {
   std::vector<bool> reduced(x.shape().size(), dims.empty());
   for (const std::int64_t dim : dims) reduced[checked_dim("norm", dim, x.rank())] = true;

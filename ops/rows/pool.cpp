@@ -50,7 +50,7 @@ struct PoolOp : Op {
 // larger than all numbers.
 struct MaxPoolOp : PoolOp {
   using PoolOp::PoolOp;
-  Tensor position;  // of the largest element of each window, in its row
+  Tensor position;  // the position of each window's largest element in its row
   const char* name() const noexcept override { return "max_pool1d"; }
 
   Tensor forward(const Inputs& in, const Shape& shape) override {

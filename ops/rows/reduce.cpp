@@ -34,7 +34,7 @@ Shape reduced_shape(const Shape& shape, const std::vector<bool>& reduced, bool k
   return out;
 }
 
-// Returns dy with the reduced axes restored with size 1 and expanded to x's size.
+// Restores the reduced axes of dy, and expands dy to `shape`, the shape of x.
 Tensor spread(const Tensor& dy, const Shape& shape, const std::vector<bool>& reduced) {
   return expand(reshape(dy, reduced_shape(shape, reduced, true)), shape);
 }
@@ -89,7 +89,7 @@ struct MeanOp : AxesOp {
   }
 
  private:
-  // Returns x / N, where each element of x is a sum over a tensor of that shape.
+  // Returns x / N, where x contains sums over the axes `dims` of a tensor with the given shape.
   Tensor quotient(const Tensor& x, const Shape& shape) const {
     const auto reduced = reduced_axes(name(), dims, static_cast<std::int64_t>(shape.size()));
     double n = 1;
@@ -108,7 +108,8 @@ Tensor rows_last(const Tensor& x, std::size_t dim) {
   return permute(x, order);
 }
 
-// Returns x's shape without axis dim, or with size 1 for it. Throws an Error if the axis has no elements.
+// Returns x's shape without axis dim or, if keepdim, with size 1 for this axis. Throws an Error if the axis has no
+// elements.
 Shape shape_of_largest(const char* op, const Tensor& x, std::int64_t dim, bool keepdim) {
   check_floating(op, x);
   const std::size_t d = checked_dim(op, dim, x.rank());

@@ -1,4 +1,4 @@
-// Sums and products of all elements up to each: cumsum, cumprod.
+// cumsum and cumprod: cumulative sums and products along an axis.
 #include <algorithm>
 
 #include "base/lines.h"
@@ -11,8 +11,8 @@ using namespace detail;
 
 namespace {
 
-// y_i = f(y_(i-1), x_i) along each of `rows` rows of n elements. Each element waits for the one before it, but not for
-// those of other rows, so several rows at a time are faster.
+// y_i = f(y_(i-1), x_i) along `rows` rows of n elements. In a row, each step waits for the previous one. Several rows
+// are computed together, because their steps are independent.
 template <int rows, class T, class F>
 void scan_rows(const T* x, T* y, std::int64_t n, F f) {
   T last[rows];
@@ -43,7 +43,7 @@ void scan(const Lines& lines, const T* x, T* y, F f) {
   }
 }
 
-// y_i = f(y_(i-1), x_i) along dim, in x's dtype; for bf16 computed in f32.
+// y_i = f(y_(i-1), x_i) along dim. y has x's dtype. For bf16 the computation is in f32.
 template <class F>
 Tensor scanned(const char* op, const Tensor& x, std::int64_t dim, F f) {
   const Tensor from = raw::contiguous(as_dtype(x, computed_of(x.dtype())));
@@ -85,8 +85,8 @@ struct CumprodOp : ScanOp {
     return scanned(name(), in[0], dim, [](auto product, auto x) { return product * x; });
   }
 
-  // With s_i = dy_i + x_(i+1) s_(i+1), the sum over k >= i of dy_k Π_(i < j <= k) x_j, dx_i = s_i Π_(j < i) x_j. This
-  // divides by nothing, so that zeros need no care.
+  // Let s_i = dy_i + x_(i+1) s_(i+1), which is the sum over k >= i of dy_k Π_(i < j <= k) x_j. Then dx_i = s_i Π_(j <
+  // i) x_j. This formula contains no division, so zeros need no special case.
   void backward(Backward& b) const override {
     const Tensor x = raw::contiguous(as_dtype(b.input(0), computed_of(b.input(0).dtype())));
     Tensor dx = Tensor::empty(x.shape(), x.dtype());

@@ -131,7 +131,8 @@ struct LogSumExpOp : Op {
 Tensor softmax(const Tensor& x, std::int64_t dim) { return apply_op(SoftmaxOp(dim), x); }
 Tensor log_softmax(const Tensor& x, std::int64_t dim) {
   if (!x.defined() || x.dtype() != DType::bf16) return apply_op(LogSoftmaxOp(dim), x);
-  // e^y of a y rounded to bf16 would have errors of some percent, so backward reads y in f32.
+  // Backward needs e^y. If y were rounded to bf16, e^y would have errors of several percent, so backward reads y in
+  // f32.
   return cast(log_softmax(cast(x, DType::f32), dim), DType::bf16);
 }
 

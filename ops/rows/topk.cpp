@@ -14,13 +14,14 @@ using namespace detail;
 
 namespace {
 
-// An element and its index as integers, in the order in which topk returns them: the smallest first.
+// Combines the rank of an element and its index into a key. The ascending order of the keys is the order in which topk
+// returns the elements.
 template <class T>
 struct Ranked;
 template <>
 struct Ranked<float> {
   using Bits = std::uint32_t;
-  using Key = std::uint64_t;  // the element's place in the order, then the index
+  using Key = std::uint64_t;  // the element's rank, then the index
   static Key key(Bits place, std::int64_t index) { return Key{place} << 32 | static_cast<std::uint32_t>(index); }
   static std::int64_t index(Key key) { return static_cast<std::int64_t>(key & 0xffffffff); }
 };
@@ -32,9 +33,9 @@ struct Ranked<double> {
   static std::int64_t index(const Key& key) { return key.second; }
 };
 
-// x's place among all numbers in ascending order: its bits as an integer of which the sign's bit is inverted, or, for a
-// negative x, all bits. -0 and 0 have the same place. NaN is larger than all numbers. Nothing here is a branch, because
-// signs are hard to predict.
+// Returns x's rank among all numbers in ascending order. The rank consists of x's bits as an unsigned integer, with the
+// sign bit inverted or, for a negative x, with all bits inverted. -0 and 0 have the same rank. NaN has the largest
+// rank. The function has no branches, because signs are hard to predict.
 template <class T>
 typename Ranked<T>::Bits place_of(T x) {
   using Bits = typename Ranked<T>::Bits;
@@ -46,7 +47,8 @@ typename Ranked<T>::Bits place_of(T x) {
   return (bits ^ ((0 - is_negative) | Bits{1} << last)) | (0 - is_nan);
 }
 
-// The indices of the k largest, or smallest, of n elements, in order. Equal elements are in the order of their indices.
+// Writes the indices of the k largest (or smallest) of n elements to `result`, in sorted order. Equal elements are in
+// the order of their indices.
 template <class T>
 void first_of_row(const T* row, std::int64_t n, std::int64_t k, bool largest,
                   std::vector<typename Ranked<T>::Key>& keys, std::int64_t* result) {
@@ -63,7 +65,7 @@ void first_of_row(const T* row, std::int64_t n, std::int64_t k, bool largest,
   std::transform(first, last, result, Ranked<T>::index);
 }
 
-// The indices of the k largest, or smallest, elements of each row, in order: (…, k) for x (…, n).
+// Returns the indices of the k largest (or smallest) elements of each row, in sorted order: (…, k) for x (…, n).
 Tensor first_of_rows(const Tensor& x, std::int64_t k, bool largest) {
   const std::int64_t n = x.size(-1);
   const bool fits_f32_key = n <= std::int64_t{1} << 32;

@@ -1,4 +1,4 @@
-// Arrangements that are made of the views and copies of shape.cpp, and tensors of regular numbers.
+// Operations that are composed of the views and copies in shape.cpp, and the creation of tensors by arange and one_hot.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-// The part of x inside the triangle; `is_inside(i, j)` for row i and column j.
+// Returns x with zeros at all rows i and columns j for which is_inside(i, j) is false.
 template <class F>
 Tensor triangle(const char* op, const Tensor& x, F is_inside) {
   return guard_memory(op, [&] {

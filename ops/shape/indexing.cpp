@@ -1,4 +1,4 @@
-// Elements by their indices along an axis: index_select, gather, scatter_add.
+// index_select, gather and scatter_add, which access elements by their indices along an axis.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -16,7 +16,7 @@ using namespace detail;
 
 namespace {
 
-// Error unless `index` has x's rank and, except along axis `dim`, is not longer than x. Returns the axis.
+// Throws an Error unless `index` has x's rank and is, except along axis `dim`, not longer than x. Returns the axis.
 std::size_t checked_axis(const char* op, const Tensor& x, std::int64_t dim, const Tensor& index) {
   const std::size_t d = checked_dim(op, dim, x.rank());
   check_indices_dtype(op, index);
@@ -73,18 +73,18 @@ struct Choice {
 template <class T>
 void gather_elements(const Choice& choice, const T* x, const std::int64_t* index, T* y) {
   const std::int64_t n = choice.lines.n, inner = choice.lines.inner, stride = choice.stride;
-  Context::current().parallel_for(choice.lines.outer * n * inner, task_elements,
-                                  [&](std::int64_t at, std::int64_t end) {
-                                    while (at < end) {
-                                      const std::int64_t row = at / inner, o = row / n, k = at % inner;
-                                      // Along a line, or along the last axis, in each case with a fixed step.
-                                      const std::int64_t run = inner == 1 ? n - row % n : choice.inner.run(k),
-                                                         step = inner == 1 ? 0 : choice.inner.step();
-                                      const std::int64_t run_end = std::min(end, at + run);
-                                      const T* from = x + choice.outer(o) + choice.inner(k);
-                                      for (; at < run_end; ++at, from += step) y[at] = from[index[at] * stride];
-                                    }
-                                  });
+  const auto gather = [&](std::int64_t at, std::int64_t end) {
+    while (at < end) {
+      const std::int64_t row = at / inner, k = at % inner;
+      const T* from = x + choice.outer(row / n) + choice.inner(k);
+      // Either the rest of a line, or a run along the last axis: both have a fixed step.
+      const bool is_line = inner == 1;
+      const std::int64_t step = is_line ? 0 : choice.inner.step();
+      const std::int64_t run_end = std::min(end, at + (is_line ? n - row % n : choice.inner.run(k)));
+      for (; at < run_end; ++at, from += step) y[at] = from[index[at] * stride];
+    }
+  };
+  Context::current().parallel_for(choice.lines.outer * n * inner, task_elements, gather);
 }
 
 // y[…, index[i], …] += x[i], in the order of i, for a contiguous index and x. Each line of y belongs to one task.
@@ -95,15 +95,15 @@ void scatter_elements(const Choice& choice, const T* x, const std::int64_t* inde
     for (std::int64_t k = first, next; k < first + count; k = next) {
       next = std::min(first + count, k + choice.inner.run(k));
       T* to = y + choice.outer(o) + choice.inner(k);
-      for (std::int64_t i = 0; i < n; ++i) {
-        const std::int64_t at = (o * n + i) * inner + k;
+      std::int64_t at = o * n * inner + k;
+      for (std::int64_t i = 0; i < n; ++i, at += inner)
         for (std::int64_t j = 0; j < next - k; ++j) to[j * step + index[at + j] * stride] += x[at + j];
-      }
     }
   });
 }
 
-// The rows of a matrix with these indices (…): (…, columns). Integers have no gradient.
+// Returns the rows of a matrix with the given indices. Indices of shape (…) give a result (…, columns). Integers have
+// no gradient.
 Tensor rows_at(const Tensor& matrix, const Tensor& indices) {
   if (is_floating(matrix.dtype())) return embedding(indices, matrix);
   if (is_complex(matrix.dtype())) return complex(rows_at(real(matrix), indices), rows_at(imag(matrix), indices));
@@ -119,7 +119,7 @@ Tensor rows_at(const Tensor& matrix, const Tensor& indices) {
   return result;
 }
 
-// index, x: y_i = x[…, index_i, …]
+// Returns x[…, index_i, …], in the shape of the indices.
 Tensor gathered(const Tensor& x, std::size_t dim, const Tensor& index);
 
 // index, x, source: y = x; y[…, index_i, …] += source_i, in the order of i. dx = dy; dsource_i = dy[…, index_i, …]

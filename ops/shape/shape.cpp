@@ -204,7 +204,7 @@ struct CastOp : LayoutOp {
     from = in[0].dtype();
     return raw::convert(in[0], to);
   }
-  // If backward of another op needs the widened x, the tape can keep x instead.
+  // If the backward pass of another op needs the widened x, the tape can keep x instead.
   bool cheap() const override { return dtype_size(from) < dtype_size(to); }
   void backward(Backward& b) const override { b.add(0, raw::convert(b.gradient(), from)); }
 };

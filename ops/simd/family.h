@@ -11,7 +11,7 @@
 
 namespace weft::detail {
 
-// The kernels of a family that an instruction set has of its own. Units define specializations, and the linker finds
+// The kernels of a family that are compiled for an instruction set. Units define specializations, and the linker finds
 // them by type. There is no list, and nothing is registered at run time.
 template <Isa isa, class Table>
 struct KernelTable {

@@ -2,18 +2,18 @@
 // the same instructions.
 //
 // Each function states its error bound in ULP. The bound holds over the whole domain, with or without FMA. It is the
-// largest error seen (f32: over all numbers; f64: over a dense sample), rounded up; tests/ops/kernels_math.cpp checks
-// it. NaN gives NaN, limits at ±inf are exact, and subnormal inputs and results are handled like all others. The
-// coefficients are minimax fits (Remez exchange with 50 digits). normal_cdf and gelu_derivative have absolute bounds,
-// stated next to their coefficients. Callers must write math::exp, because argument-dependent lookup of a bare exp(x)
-// finds xsimd's function.
+// largest observed error, rounded up. For f32 all numbers were tried, for f64 a dense sample.
+// tests/ops/kernels_math.cpp checks the bounds. NaN gives NaN, limits at ±inf are exact, and subnormal inputs and
+// results are handled like all others. The coefficients are minimax fits (Remez exchange with 50 digits). normal_cdf
+// and gelu_derivative have absolute bounds, stated next to their coefficients. Callers must write math::exp, because
+// argument-dependent lookup of a bare exp(x) finds xsimd's function.
 #pragma once
 #include "simd/simd.h"
 
 namespace weft::detail::WEFT_ISA::math {
 
-// The bits of a vector as unsigned integers of the same size. This is a GNU vector. It has the operators of the
-// language, whatever the version of xsimd, and it avoids warnings of g++ 12 about the AVX-512 shift intrinsics.
+// The bits of a vector as unsigned integers of the same size. This is a GNU vector. The language's operators work on
+// it, regardless of the version of xsimd, and it avoids warnings of g++ 12 about the AVX-512 shift intrinsics.
 template <class T>
 struct BitsOf;
 template <>
@@ -191,9 +191,9 @@ inline V scale(V p, V n) noexcept {
 #endif
 }
 
-// e^x up to exp_max, 1.1 ULP; 0 for x < lowest. Such an x is replaced by a number for which the processor recognizes
-// immediately that the result is 0. Otherwise the processor would round a result to 0, which takes a hundred cycles, as
-// subnormal results do.
+// e^x for x up to exp_max, 1.1 ULP. The result is 0 for x < lowest. Such an x is replaced by a number for which the
+// processor recognizes immediately that the result is 0. Otherwise the processor would have to round the result to 0,
+// which takes a hundred cycles, like a subnormal result.
 template <class V>
 inline V exp_from(typename V::value_type lowest, V x) noexcept {
   constexpr bool is_single = sizeof(typename V::value_type) == 4;
@@ -299,7 +299,7 @@ inline V sigmoid(V x) noexcept {
 }
 
 // Φ(x) = ½(1 + erf(x/√2)), and the derivative of xΦ(x), which is Φ(x) + xφ(x) with φ(x) = e^(-x²/2)/√(2π). In f32 both
-// are first computed for -|x|; for positive x the result is 1 minus that.
+// are first computed for -|x|; for positive x the result is 1 minus this value.
 inline simd::Vec<float> normal_cdf(simd::Vec<float> x) noexcept {
   using V = simd::Vec<float>;
   const V a = at_most(xsimd::abs(x), V(Constants<float>::normal_max));

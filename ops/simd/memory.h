@@ -7,8 +7,8 @@ namespace weft::detail::WEFT_ISA::simd {
 
 inline constexpr std::uintptr_t line_bytes = 64;
 
-// Prefetches `Bytes` bytes at an address into the second-level cache, for reading or writing, because work buffers
-// occupy the first level. The address need not be valid.
+// Prefetches `Bytes` bytes at an address, for reading or writing. They go into the second-level cache, because work
+// buffers occupy the first level. The address need not be valid.
 template <int Bytes, bool Write>
 WEFT_INLINE inline void fetch(std::uintptr_t address) noexcept {
   for (std::uintptr_t i = 0; i < Bytes; i += line_bytes)

@@ -26,8 +26,8 @@ WEFT_INLINE inline void keep_in_register(Batch<T>& v) noexcept {
 }
 
 #if WEFT_HAS_LANE_PRODUCTS
-// Products with lane I of a. These are not intrinsics, because with intrinsics g++ 12 moves sums between registers in
-// loops of many products, 12 times for 192 bfdot.
+// Products with lane I of a. They are written in assembly, because with intrinsics g++ 12 moves sums between registers
+// in loops of many products (12 moves for 192 bfdot).
 // Returns c + b times that lane.
 template <int I>
 WEFT_INLINE inline Batch<float> fma_lane(Batch<float> a, Batch<float> b, Batch<float> c) noexcept {

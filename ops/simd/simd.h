@@ -305,7 +305,7 @@ inline Batch<T> reversed(Batch<T> a) noexcept {
 }
 
 // Both orders work on blocks of 16 bytes with E elements each. BlockZip takes groups of G elements alternately from the
-// lower (or upper) halves of two blocks. EveryOtherBlock takes the even (or odd) blocks. These are one-cycle
+// lower (or upper) halves of two blocks. EveryOtherBlock takes the even (or odd) blocks. Both compile to one-cycle
 // instructions that need no registers for permutations.
 template <int L, int E, int G, int High>
 struct BlockZip {

@@ -1,7 +1,7 @@
-// sin and cos of a vector for every argument, with the rules of simd/math.h.
+// sin and cos of a vector, for all arguments. The rules of simd/math.h apply.
 //
 // Error bounds: f32 0.51 ULP, f64 0.9 ULP, over the whole domain. ±inf and NaN give NaN. xsimd's functions are not
-// used: for large arguments they call functions that are not templates of the instruction set (simd/family.h).
+// used, because for large arguments they call functions that are not templates of the instruction set (simd/family.h).
 #pragma once
 #include "simd/math.h"
 
@@ -11,7 +11,8 @@ using Floats [[gnu::vector_size(WEFT_VECTOR_BYTES)]] = float;
 using HalfFloats [[gnu::vector_size(WEFT_VECTOR_BYTES / 2)]] = float;
 using Doubles [[gnu::vector_size(WEFT_VECTOR_BYTES)]] = double;
 
-// The lanes from `first` on, half of them, as doubles; and two halves of doubles as floats.
+// `widened` converts half of the lanes to doubles, starting with lane `first`. `narrowed` converts two vectors of
+// doubles to the two halves of a float vector.
 template <int first, int... I>
 inline simd::Vec<double> widened(simd::Vec<float> x, std::integer_sequence<int, I...>) noexcept {
   const auto all = __builtin_bit_cast(Floats, x);
@@ -27,7 +28,8 @@ inline simd::Vec<float> narrowed(simd::Vec<double> low, simd::Vec<double> high,
   return __builtin_bit_cast(simd::Vec<float>, both);
 }
 
-// y[i] = f(x[i]...) by f of doubles: the lanes of float vectors are widened, in two halves, and the result is rounded.
+// y[i] = f(x[i]...) for float vectors and an f of doubles. The two halves of the lanes are widened, and the results are
+// rounded.
 template <class F, class... X>
 inline simd::Vec<float> in_doubles(F f, X... x) noexcept {
   constexpr int half = static_cast<int>(simd::lanes<double>);
@@ -44,13 +46,13 @@ struct Angle {
 
 __extension__ typedef unsigned __int128 wide_integer;  // ISO C++ has no 128-bit integers
 
-// 2/π: 64 zeros, then its bits after the binary point.
+// The bits of 2/π: 64 zeros, followed by the bits after the binary point.
 inline constexpr std::uint64_t two_over_pi[] = {
     0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
     0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41,
     0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
     0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
-inline constexpr double largest_reduced = 0x1p20;  // beyond, n π/2 would not be exact in the vector code
+inline constexpr double largest_reduced = 0x1p20;  // for a larger |x|, n π/2 would not be exact in the vector code
 
 struct ScalarAngle {
   double high, low;
@@ -62,9 +64,9 @@ inline double negative_power_of_2(int n) noexcept {
   return __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 - n) << 52);
 }
 
-// The same for one finite |x| > largest_reduced (Payne and Hanek 1983). x = m 2^e with an integer m. Only 192 bits of
-// 2/π matter in x · 2/π modulo 4: those before give multiples of 4, those behind less than 2^-137. No f64 number is
-// nearer to a multiple of π/2 than 2^-62.
+// Reduces one finite x with |x| > largest_reduced (Payne and Hanek 1983). x = m 2^e with an integer m. Only 192 bits of
+// 2/π matter for x · 2/π modulo 4. The bits before them give multiples of 4, and the bits after them add less than
+// 2^-137. Every f64 number is at least 2^-62 away from all nonzero multiples of π/2.
 inline ScalarAngle reduce_huge(double x) noexcept {
   const auto bits = __builtin_bit_cast(std::uint64_t, x);
   const std::uint64_t m = (bits & 0xfffffffffffff) | 0x10000000000000;
@@ -105,7 +107,7 @@ inline ScalarAngle reduce_huge(double x) noexcept {
   return result;
 }
 
-// Replaces the lanes of `angle` whose x is finite and beyond largest_reduced.
+// Replaces the angles of the lanes with a finite x and |x| > largest_reduced.
 [[gnu::noinline]] inline void reduce_huge_lanes(const double* x, double* high, double* low,
                                                 std::uint64_t* quarters) noexcept {
   for (std::int64_t i = 0; i < simd::lanes<double>; ++i) {
@@ -118,8 +120,8 @@ inline ScalarAngle reduce_huge(double x) noexcept {
   }
 }
 
-// Cody and Waite's reduction. π/2 is a sum of three parts; the first two have 33 bits, so that their products with n
-// are exact.
+// Cody and Waite's reduction. π/2 is the sum of three parts. The first two parts have 33 bits, so that their products
+// with n are exact.
 inline Angle reduced_angle(simd::Vec<double> x) noexcept {
   using V = simd::Vec<double>;
   const V round(0x1.8p52), biased = simd::fma(x, V(0x1.45f306dc9c883p-1), round), n = biased - round;
@@ -143,7 +145,7 @@ inline Angle reduced_angle(simd::Vec<double> x) noexcept {
   return angle;
 }
 
-// sin r = r + r³ S(r²), cos r = 1 - r²/2 + r⁴ C(r²) for |r| <= π/4. Relative errors 1.3e-17 and 6e-19.
+// sin r = r + r³ S(r²), cos r = 1 - r²/2 + r⁴ C(r²) for |r| <= π/4. The relative errors are 1.3e-17 and 6e-19.
 inline constexpr double sin_terms[] = {-0x1.5555555555555p-3, 0x1.1111111110bb1p-7,   -0x1.a01a019e8357dp-13,
                                        0x1.71de37961e4c6p-19, -0x1.ae600a926c89ap-26, 0x1.5e0af186af739p-33};
 inline constexpr double cos_terms[] = {0x1.5555555555555p-5,   -0x1.6c16c16c16966p-10, 0x1.a01a019f4e867p-16,
@@ -168,7 +170,8 @@ inline simd::Vec<double> sin_from(simd::Vec<double> x, std::uint64_t quarters) n
   return in_quadrant(angle.quarters + quarters, sine, cosine);
 }
 
-// (sin r)/r and cos r in r² for |r| <= π/4. Relative errors 5.2e-12 and 1.2e-10, which are small beside f32's rounding.
+// (sin r)/r and cos r in r² for |r| <= π/4. The relative errors, 5.2e-12 and 1.2e-10, are small compared with f32's
+// rounding error.
 inline constexpr double short_sin_terms[] = {1, -0x1.5555554c6ff79p-3, 0x1.111108690ac9ap-7, -0x1.a00f7e1500a36p-13,
                                              0x1.6cd1b0c5cf795p-19};
 inline constexpr double short_cos_terms[] = {1, -0.5, 0x1.55554a0fa5a2cp-5, -0x1.6c0c3296decf4p-10,

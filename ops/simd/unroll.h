@@ -1,9 +1,9 @@
 // Unrolled loops of constant length that keep arrays of vectors in registers.
 #pragma once
 
-// WEFT_INLINE marks the bodies of unrolled loops, [&](auto i) WEFT_INLINE { … }, because the inlining limits of
-// compilers would keep arrays in memory. WEFT_FLATTEN marks loops that call such bodies. Sanitizer builds define both
-// as empty, because instrumented functions of that size take minutes to compile.
+// WEFT_INLINE marks the bodies of unrolled loops, [&](auto i) WEFT_INLINE { … }, because compilers would otherwise
+// reach their inlining limits and keep the arrays in memory. WEFT_FLATTEN marks loops that call such bodies. Sanitizer
+// builds define both as empty, because instrumented functions of that size take minutes to compile.
 #ifndef WEFT_INLINE
 #define WEFT_INLINE __attribute__((always_inline))
 #define WEFT_FLATTEN __attribute__((flatten))

@@ -12,7 +12,7 @@ namespace {
 
 enum class Kind { fft, ifft, rfft, irfft };
 
-// With e(k) = exp(2πi k/n); all results are multiplied by the norm's factor s:
+// Let e(k) = exp(2πi k/n). All results are multiplied by the norm's factor s:
 //   fft:  y_k = Σ_j x_j e(-jk),  ifft: y_k = Σ_j x_j e(jk),  rfft: the bins k <= n/2 of fft for a real x
 //   irfft: y_k = Re Σ_(j<=n/2) w_j x_j e(jk), w_0 = 1, w_(n/2) = 1 for n even, else 2; Im x_0 and Im x_(n/2) count as 0
 // Gradients dL/dRe + i dL/dIm:

@@ -74,8 +74,8 @@ class FourStepPlan {
   FourStepView<T> view_;
 };
 
-// The same transforms for n real elements, computed with n/2 complex elements. n must be even, and four_step_fits(n/2)
-// must be true.
+// Transforms of n real elements in four steps, computed with n/2 complex elements. n must be even, and
+// four_step_fits(n/2) must be true.
 template <class T>
 class RealFourStepPlan {
  public:
@@ -96,8 +96,8 @@ class RealFourStepPlan {
 // Whether four steps are faster for n and n is a product of two factors that the kernels support.
 bool four_step_fits(std::int64_t n);
 
-// These functions return plans from the current Context's cache, which keeps the most recent ones. They throw an Error
-// if a plan is too long for any machine.
+// These functions return plans from the current Context's cache, which keeps the most recently used plans. They throw
+// an Error if a plan is too long for any machine.
 template <class T>
 std::shared_ptr<const RingPlan<T>> ring_plan(const char* op, std::int64_t n);
 template <class T>

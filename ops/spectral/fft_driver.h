@@ -42,7 +42,7 @@ struct AxisTransform {
 };
 
 // The maximum length of complex rows that are transformed side by side in the lanes although four steps are possible.
-// This requires enough rows.
+// This happens only if there are enough rows.
 inline constexpr std::int64_t longest_side_by_side = 256;
 
 // Whether a RealFourStepPlan transforms n real elements of a column to a half spectrum, for these steps of the columns.

@@ -30,8 +30,8 @@ bool is_smooth(std::int64_t n) {
   return n == 1;
 }
 
-// The largest radix is last. The speed of passes that stay in L1 is limited by arithmetic, and radix 16 needs the
-// least.
+// The largest radix is last. The last passes stay in L1, so arithmetic limits their speed, and radix 16 needs the least
+// arithmetic.
 std::vector<std::int64_t> fft_radices(std::int64_t n) {
   std::vector<std::int64_t> radices;
   if (n == 1) return {1};

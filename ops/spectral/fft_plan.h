@@ -36,8 +36,8 @@ class FftPlan {
   std::unique_ptr<const FftPlan> convolution_;
 };
 
-// Returns a plan from the current Context's cache, which keeps the most recent ones. Throws an Error if n is too long
-// for any machine.
+// Returns a plan from the current Context's cache, which keeps the most recently used plans. Throws an Error if n is
+// too long for any machine.
 template <class T>
 std::shared_ptr<const FftPlan<T>> fft_plan(const char* op, std::int64_t n);
 

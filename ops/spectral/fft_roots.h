@@ -25,15 +25,15 @@ inline Complex unit_root(std::int64_t k, std::int64_t n) {
   return {left ? -c : c, below ? -s : s};
 }
 
-// Returns a b. operator* would also handle infinities.
+// Returns a b. operator* would also handle infinities, which cannot occur here.
 inline Complex times(const Complex& a, const Complex& b) noexcept {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// The roots exp(-2πi k/n), 0 <= k < n, for plans that need most k of a long n. A sine and a cosine take as long as
-// twenty products. If n is at least `shortest`, a root is therefore the product of the root for k's higher digits and
-// the root for its lower digits, with an error of at most 2 units in the last place of long double. Shorter tables
-// contain the roots themselves.
+// The roots exp(-2πi k/n), 0 <= k < n, for plans of a long n that need most of the roots. A sine and a cosine take as
+// long as twenty products. If n is at least `shortest`, a root is therefore the product of the root for k's higher
+// digits and the root for its lower digits, with an error of at most 2 units in the last place of long double. Shorter
+// tables contain the roots themselves.
 class UnitRoots {
  public:
   explicit UnitRoots(std::int64_t n) : n_(n) {

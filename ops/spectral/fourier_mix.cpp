@@ -65,9 +65,9 @@ Tensor sample(const Tensor& x, std::size_t axis, int64_t i) {
   return x.view(shape, x.strides(), x.offset() + i * x.strides()[axis]);
 }
 
-// Used if there are enough samples for all threads. One thread mixes each sample, so that z stays in the thread's
-// cache. The results have the same bits: a single sample has enough columns for rows to lie side by side, as all
-// samples together do.
+// If there are enough samples for all threads, one thread mixes each sample, so that z stays in the thread's cache. The
+// bits of the results do not depend on this choice: even a single sample has enough columns to be transformed side by
+// side, like all samples together.
 static_assert(task_elements / (2 * longest_side_by_side) >= max_lanes);
 void mix_samples(const char* op, const Tensor& x, std::size_t sequence, std::size_t hidden, Tensor& y) {
   int64_t samples = 2 * Context::current().threads();

@@ -45,9 +45,9 @@ class PlanCache {
   }
 
  private:
-  // The number of bytes for all plans of one kind. Larger: a program's memory use grows noticeably. Smaller: the
-  // lengths of a program don't fit, and making a plan again takes as long as many transforms. No benchmark uses that
-  // many lengths.
+  // The number of bytes for all plans of one kind. Larger: a program's memory use grows noticeably. Smaller: the cache
+  // can't hold the plans for all lengths of a program, and recreating a plan takes as long as many transforms. No
+  // benchmark uses that many lengths.
   static constexpr std::size_t cache_bytes = std::size_t{32} << 20;
 
   std::mutex mutex_;

@@ -210,7 +210,7 @@ TEST_CASE("a registered architecture: config and tasks") {
   CHECK_THROWS_WITH(
       make(Task::masked_lm, "{}"),
       "[mean] this architecture does not support the task masked-lm; its tasks are causal-lm, classifier");
-  CHECK_THROWS_WITH(make(Task::classifier, "{}"), "[model] a classifier needs at least 1 class, got 0");
+  CHECK_THROWS_WITH(make(Task::classifier, "{}"), "[model] the task classifier needs at least 1 class, got 0");
   const Task lm = Task::causal_lm;
   CHECK_THROWS_WITH(make(lm, R"({"depth":1})"),
                     "[mean] unknown config key \"depth\", expected one of d_model, seq_len, learned_start, scale, "

@@ -144,7 +144,7 @@ TEST_CASE("arrangements of integers and complex numbers") {
   CHECK(imag(triu(z)).to_vector<double>() == std::vector<double>{5, 6, 0, 8});
   CHECK(imag(pad(z, {{0, 0}, {0, 1}})).to_vector<double>() == std::vector<double>{5, 6, 0, 7, 8, 0});
   const Tensor nan = Tensor::full({2, 2}, std::nan(""));
-  CHECK(triu(nan).to_vector<float>()[2] == 0);  // elements outside the triangle have no effect, even if they are NaN
+  CHECK(triu(nan).to_vector<float>()[2] == 0);  // elements outside of the triangle become 0, even if they are NaN
 }
 
 TEST_CASE("cast: integers and masks become numbers") {

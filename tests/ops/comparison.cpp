@@ -16,7 +16,7 @@ using Ins = const std::vector<Tensor>&;
 
 Tensor dense(const Tensor& x, const Shape& shape) { return raw::contiguous(expand(x.detach(), shape)); }
 
-// y[i] = f(a[i], b[i]) by a loop over the broadcast operands.
+// Computes y[i] = f(a[i], b[i]) by a loop over the broadcast operands.
 template <class F>
 Function loops(F f) {
   return [f](Ins in) {

@@ -19,10 +19,10 @@ namespace {
 using Ins = const std::vector<Tensor>&;
 using C = std::complex<double>;
 
-// The elements of x as complex numbers in f64, row-major.
+// Returns the elements of x as complex numbers in f64, in row-major order.
 std::vector<C> elements(const Tensor& x) { return raw::convert(raw::contiguous(x), DType::c128).to_vector<C>(); }
 
-// Loops over all labels, which compute y, and dL/dx_i for L = Σ Re(conj(cotangent) y). Each character is a label.
+// Computes y, and dL/dx_i for L = Σ Re(conj(cotangent) y), by loops over all labels. Each character is a label.
 struct LoopNest {
   std::vector<std::string> operands;
   std::string output;
@@ -37,7 +37,7 @@ struct LoopNest {
     return all;
   }
 
-  // The index of an element in a row-major array with the axes of `term`; axes of size 1 are broadcast.
+  // Returns the index of an element in a row-major array with the axes of `term`. Axes of size 1 are broadcast.
   static std::size_t place(const std::string& term, const Shape& shape, const std::map<char, std::int64_t>& at) {
     std::int64_t flat = 0;
     for (std::size_t axis = 0; axis < term.size(); ++axis)
@@ -133,7 +133,8 @@ class Dice {
   std::uint64_t next_ = 0;
 };
 
-// Up to five operands with five letters and the axes Q (last) and P of "...". Some axes have size 1.
+// Returns a random equation with up to five operands, five letters, and two axes for "...", P and Q. Q is the last
+// axis. Some axes have size 1.
 Trial random_trial(std::uint64_t seed) {
   Dice dice(seed);
   const std::string letters = "abcdE", ellipsis = "PQ";
@@ -300,11 +301,12 @@ TEST_CASE("einsum: many operands") {
 }
 
 TEST_CASE("einsum: the order of the products") {
-  // (A B) c needs 100·100·100 + 100·100 products, A (B c) 2·100·100.
+  // (A B) c needs 100·100·100 + 100·100 products, and A (B c) needs 2·100·100.
   const EinsumPlan chain = plan_einsum("ij,jk,k->i", {{100, 100}, {100, 100}, {100}});
   CHECK(chain.steps[0].left + chain.steps[0].right == 1 + 2);
   CHECK(chain.steps[0].labels == Labels{'j'});
-  // The cheapest order, with 19440 products, has an intermediate of 2700 elements; the largest operand has 1800.
+  // The cheapest order needs 19440 products but has an intermediate result of 2700 elements. The largest operand has
+  // 1800.
   const EinsumPlan capped = plan_einsum("eac,cde,be,a,bda->d", {{30, 30, 2}, {2, 3, 30}, {5, 30}, {30}, {5, 3, 30}});
   const std::map<int, std::int64_t> sizes = {{'a', 30}, {'b', 5}, {'c', 2}, {'d', 3}, {'e', 30}};
   for (const EinsumStep& step : capped.steps) {
@@ -312,8 +314,8 @@ TEST_CASE("einsum: the order of the products") {
     for (int label : step.labels) elements *= sizes.at(label);
     CHECK(elements <= 1800);
   }
-  // There are more operands than the exact search handles. Without the limit, there would be intermediates of 4096
-  // elements.
+  // There are more operands than the exact search handles. Without the limit, there would be intermediate results of
+  // 4096 elements.
   const std::string many = "befj,acgh,acdf,acgj,dhi,abdf,agi,adh,abehj->";
   const std::map<int, std::int64_t> letters = {{'a', 2},  {'b', 4}, {'c', 2}, {'d', 4}, {'e', 8},
                                                {'f', 16}, {'g', 8}, {'h', 8}, {'i', 4}, {'j', 2}};
@@ -329,7 +331,7 @@ TEST_CASE("einsum: the order of the products") {
     for (int label : step.labels) elements *= letters.at(label);
     CHECK(elements <= 1024);  // the size of the first operand
   }
-  // Every order has a large intermediate, but einsum still computes the result.
+  // Every order has a large intermediate result, but einsum still finds a plan.
   CHECK(plan_einsum("ab,bc,cd,da->", {{2, 9}, {9, 2}, {2, 9}, {9, 2}}).steps.size() == 3);
 }
 

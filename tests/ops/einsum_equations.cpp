@@ -1,4 +1,4 @@
-// Tests of the equations of einsum: what they mean, and which ones are refused.
+// Tests the meaning of einsum's equations, and which equations it rejects.
 #include <doctest/doctest.h>
 
 #include "op_table.h"
@@ -38,7 +38,7 @@ TEST_CASE("einsum: errors name the operation and the equation") {
     CHECK_THROWS_WITH_AS(einsum(equation, in), whole.c_str(), Error);
   };
   fails("ij,jk->ik", {{2, 7}, {5, 3}}, "index j has size 7 in operand 0 but 5 in operand 1");
-  // Earlier calls must have no effect, so the cache must not confuse two equations or their shapes.
+  // Earlier calls must have no effect: the cache of plans must not confuse two equations, or two sets of shapes.
   einsum("ij->ij", {Tensor::zeros({2, 3})});
   CHECK_THROWS_AS(einsum("ij->ij(2, 3)", {}), Error);
   einsum("i,j->ij", {Tensor::zeros({2}), Tensor::zeros({3})});

@@ -143,7 +143,7 @@ TEST_CASE("kl_divergence: a probability of 0 counts as 0") {
   CHECK(zero.of_target == 1.5);
   CHECK(std::isnan(at(kl, -1.5, -0.1).value));
   CHECK(std::isnan(at(kl, -1.5, std::nan("")).value));
-  // The two distributions are equal.
+  // The divergence of two equal distributions is 0.
   const Tensor x = random_tensor({{4, 9}}, 3);
   CHECK(kl_divergence(log_softmax(x, 1), softmax(x, 1), Reduction::sum).item() == doctest::Approx(0).epsilon(1e-14));
   CHECK(kl_divergence(log_softmax(x, 1), log_softmax(x, 1), Reduction::batch_mean, true).item() == 0);

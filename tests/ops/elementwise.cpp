@@ -11,7 +11,7 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// y[i] = f(a[i], b[i]), by loops with broadcast indices.
+// Computes y[i] = f(a[i], b[i]) by loops with broadcast indices.
 template <class F>
 Function loops(F f) {
   return [f](Ins in) {

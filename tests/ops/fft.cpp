@@ -246,7 +246,7 @@ TEST_CASE("plans: one plan per length, and the latest plans are kept") {
   const auto first = fft_plan<double>("test", 360);
   CHECK(fft_plan<double>("test", 360) == first);
   CHECK(fft_plan<double>("test", 1).get() != first.get());
-  (void)fft_plan<double>("test", 1 << 21);  // as many bytes as the limit for all plans together
+  (void)fft_plan<double>("test", 1 << 21);  // its size is the limit for all plans together
   CHECK(fft_plan<double>("test", 360) != first);
   CHECK_THROWS_AS(fft_plan<double>("test", std::int64_t{1} << 40), Error);
 }

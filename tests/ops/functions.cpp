@@ -107,7 +107,7 @@ const OpCases cases{
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// The value and the derivative at a number.
+// The value and the derivative of a function at one point.
 struct At {
   double value, slope;
 };

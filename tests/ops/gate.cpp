@@ -13,7 +13,7 @@ namespace {
 using Ins = const std::vector<Tensor>&;
 
 Tensor norm_of(const Tensor& x) { return layer_norm(x, 1, {}, {}); }
-// A copy with a different layout and storage, so that its gradient can't be written directly into x's gradient.
+// Returns a copy of x with separate storage, so that its gradient can't be written directly into x's gradient.
 Tensor apart(const Tensor& x) { return scale(x, 1.0); }
 Tensor half(const Tensor& x, std::size_t i, std::int64_t dim) { return chunk(x, 2, dim)[i]; }
 
@@ -87,7 +87,7 @@ const OpCases gates{
      [](Ins in) { return spatial_gate(apart(half(in[0], 0, -1)), apart(half(in[0], 1, -1)), in[1], in[2], true); }},
 };
 
-// y and the gradients of the watched tensors, for a random cotangent.
+// Returns y and the gradients of the watched tensors, for a random cotangent.
 std::vector<Tensor> gated(const std::vector<Tensor>& in, Activation f, bool fused, bool watch_x, bool watch_gate) {
   Tape tape;
   const Tensor x = watch_x ? tape.watch(in[0]) : in[0], gate = watch_gate ? tape.watch(in[2]) : in[2];
@@ -100,7 +100,7 @@ std::vector<Tensor> gated(const std::vector<Tensor>& in, Activation f, bool fuse
   return results;
 }
 
-// The rows are longer than a piece, there are several tasks, and the gate's rows have gaps between them.
+// The rows are longer than an activation's stage, there are several tasks, and the gate's rows have gaps between them.
 TEST_CASE("linear with a gate: long rows, each gradient separately, the same bits for any number of threads") {
   const Tensor wide = random_tensor({{40, 10000}}, 3);
   const std::vector<Tensor> in = {random_tensor({{40, 6}}, 1), random_tensor({{5000, 6}}, 2), half(wide, 1, 1)};

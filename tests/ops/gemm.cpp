@@ -38,7 +38,7 @@ std::vector<T> random_values(std::int64_t count, std::uint64_t seed) {
 
 double silu(double x) { return x / (1 + std::exp(-x)); }
 
-// Returns the largest |error| / (1 + Σ |a b|) with respect to sums in f64.
+// Returns the largest |error| / (1 + Σ |a b|) of all elements. The errors are differences from sums in f64.
 template <class T>
 double gemm_error(const GemmTrial& t) {
   const std::int64_t m = t.m, n = t.n, k = t.k;
@@ -98,8 +98,7 @@ void check_gemm(const GemmTrial& t) {
   CHECK(gemm_error<double>(t) <= 2e-15);
 }
 
-// x Wᵀ + b and the epilogue by separate operations. `in` has x and weight, then those of bias, gate and residual that
-// exist.
+// Computes x Wᵀ + b and the epilogue by separate operations.
 Tensor plain_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
   Tensor y = matmul(x, transpose(weight, 0, 1));
   if (bias.defined()) y = add(y, bias);
@@ -130,8 +129,8 @@ OpCase linear_case(const std::string& parts, Activation f, const Shape& lead, st
           with(plain_linear)};
 }
 
-// C by loops over the batch and m, n, k. in[0] is read as `a` (batch or 1, m, k), and in[1] as `b` (batch or 1, k, n).
-// `out` is the batch, followed by the shape of the result.
+// Computes C by loops over the batch and m, n, k. in[0] is read as `a` (batch or 1, m, k), and in[1] as `b` (batch or
+// 1, k, n). `out` is the batch, followed by the shape of the result.
 Function by_loops(const Shape& a, const Shape& b, const Shape& out) {
   return [=](Ins in) {
     const std::int64_t m = a[1], n = b[2], k = a[2];
@@ -291,7 +290,7 @@ TEST_CASE("packed_linear: gives linear's bits for many and few rows, on the weig
         CAPTURE(rows);
         for_every_isa([&] { check(rows, k, n, same), check(rows, k, n, single); });
       }
-  for (const std::int64_t k : {900, 901})  // several blocks of k, equal or not, and several blocks of columns
+  for (const std::int64_t k : {900, 901})  // several blocks of k, of equal or unequal length, and of columns
     for_every_isa([&] { check(20, k, 3200, single); });
   // A sum of more than 4096 products may be a sum of parts.
   for_every_isa([&] { check(17, 8200, 9, same), check(17, 8200, 9, single); });

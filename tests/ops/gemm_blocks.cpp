@@ -1,5 +1,5 @@
-// Tests that the way in which gemm splits matrices does not change a product's bits. It splits them into blocks of k
-// and into the tasks' parts of C, which depend on the CPU's caches.
+// Tests that the way in which gemm splits matrices does not change a product's bits. gemm splits k into blocks and C
+// into tasks, and the sizes depend on the CPU's caches.
 #include <doctest/doctest.h>
 
 #include "every_isa.h"
@@ -56,7 +56,8 @@ TEST_CASE("gemm blocks: a sum of many products is a sum of parts, with any strid
   }
 }
 
-// A single chain of additions would have an error of 1e-3, because long runs of additions round in the same direction.
+// A single chain of additions would have an error of 1e-3, because many consecutive additions round in the same
+// direction.
 TEST_CASE("gemm blocks: a sum of many products of the same sign keeps its digits") {
   constexpr int64_t m = 18, k = 1 << 17, row = m + 3;
   const std::vector<float> a(m * k, 0.1f), b(k * m, 1.0f);

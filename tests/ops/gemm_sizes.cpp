@@ -34,7 +34,8 @@ class Dice {
   std::uint64_t state_;
 };
 
-// The strides of a matrix. Rows or columns are contiguous, with or without gaps between them, or neither is contiguous.
+// The strides of a matrix. Either the rows or the columns are contiguous, with or without gaps between them, or neither
+// are contiguous.
 struct Layout {
   int64_t row, column;
 };
@@ -73,7 +74,8 @@ SizesTrial random_trial(int64_t m, int64_t n, int64_t k, Dice& dice) {
   return t;
 }
 
-// Values in [-1, 1), enough for any two matrices of this test. The second matrix starts in the middle.
+// Random values in [-1, 1). There are enough of them for any two matrices of this test. The second matrix starts in the
+// middle.
 template <class T>
 const T* values(int64_t count, int64_t from) {
   static const std::vector<T> all = [] {
@@ -133,8 +135,8 @@ struct Operands {
   }
 };
 
-// Returns the largest error divided by the sum of the terms' magnitudes. NaN and writes outside C count as infinite
-// errors.
+// Divides each element's error by the sum of the magnitudes of the element's terms, and returns the largest quotient.
+// NaN and writes outside C count as infinite errors.
 template <class T>
 double error_of(const SizesTrial& t, const Operands<T>& in, const Reference<T>& want) {
   std::vector<T> c = in.before, hidden(static_cast<std::size_t>(t.m * t.n));
@@ -222,7 +224,7 @@ void check_random_trial(int64_t m, int64_t n, int64_t k, std::uint64_t seed, Con
 
 TEST_CASE("gemm: all sizes from 1 to 40, with varying layouts and epilogues, on every instruction set") {
   Contexts contexts;
-  const unsigned step = sweep(1u, 13u);  // the short sweep has every pair of sizes
+  const unsigned step = sweep(1u, 13u);  // even the short sweep has every pair of sizes
   std::uint64_t seed = 0;
   for (int64_t m = 1; m <= 40; ++m)
     for (int64_t n = 1; n <= 40; ++n)
@@ -241,8 +243,8 @@ TEST_CASE("gemm: random sizes up to 700") {
   }
 }
 
-// Compares only the class of each element (finite, infinite or NaN). Products and sums in f64 that don't overflow have
-// the class of the exact values.
+// Compares only the class of each element: finite, infinite or NaN. As long as products and sums in f64 don't overflow,
+// they have the same class as the exact values.
 TEST_CASE("gemm: NaN and infinity affect the right elements and no others") {
   Contexts contexts;
   const float inf = std::numeric_limits<float>::infinity(), special[] = {inf, -inf, std::nanf(""), 0, 0, 0};

@@ -17,7 +17,7 @@ using Ins = const std::vector<Tensor>&;
 
 double at(const std::vector<double>& x, I i, I j, I columns) { return x[static_cast<std::size_t>(i * columns + j)]; }
 
-// Sorts the rows of x (7, 5) and returns the first k elements of each.
+// Sorts the rows of x (7, 5) and returns the first k elements of each row.
 Tensor sorted(const Tensor& x, I k, bool largest) {
   std::vector<double> all = x.to_vector<double>(), values;
   for (I i = 0; i < x.size(0); ++i) {

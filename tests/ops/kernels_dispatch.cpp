@@ -1,4 +1,4 @@
-// Tests which kernels run: those of the current Context's instruction set, or those of a set that is named.
+// Tests which kernels run: those of the current Context's instruction set, or those of a requested instruction set.
 #include <doctest/doctest.h>
 #include <stdlib.h>
 

@@ -45,7 +45,7 @@ T number(Bits<T> bits) {
   return x;
 }
 
-// |got - want| in units in the last place of `want` in T. An error of 0.5 stands for all values that round to `got`.
+// Returns |got - want| in units in the last place of `want` in T. If `want` rounds to `got`, returns 0.5.
 template <class T>
 double ulps(T got, Wider<T> want) {
   const double wrong = std::numeric_limits<double>::infinity();
@@ -54,7 +54,7 @@ double ulps(T got, Wider<T> want) {
   if (got == rounded) return 0.5;
   if (std::isnan(got)) return wrong;
   const T largest = std::numeric_limits<T>::max();
-  if (std::isinf(got) || std::isinf(rounded))  // one step beyond the largest finite number
+  if (std::isinf(got) || std::isinf(rounded))  // infinity counts as one step beyond the largest finite number
     return (std::isinf(got) ? std::abs(rounded) : std::abs(got)) == largest && (got > 0) == (rounded > 0) ? 1 : wrong;
   if (want == 0) return wrong;
   int exponent = 0;
@@ -112,7 +112,7 @@ R gelu_slope_reference(R x) {
   return cdf_reference(x) + (density > 0 ? x * density : 0);
 }
 
-// The bounds are those that math.h states. gelu and silu have one more multiplication.
+// The bounds are those in math.h. gelu and silu have one more multiplication.
 template <class T>
 std::vector<MathFunction<T>> functions() {
   using R = Wider<T>;
@@ -207,7 +207,7 @@ void check_samples() {
 TEST_CASE("vector maths: sampled error bounds in f32") { check_samples<float>(); }
 TEST_CASE("vector maths: sampled error bounds in f64") { check_samples<double>(); }
 
-// Takes a quarter of an hour. To run it: weft-tests -ns -tc="vector maths: every f32"
+// This test takes a quarter of an hour. To run it: weft-tests -ns -tc="vector maths: every f32"
 TEST_CASE("vector maths: every f32" * doctest::skip()) {
   for (const MathFunction<float>& f : functions<float>()) {
     std::uint64_t at = 0;

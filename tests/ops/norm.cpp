@@ -20,7 +20,7 @@ Tensor affine(const Tensor& normalized, const Tensor& weight, const Tensor& bias
   return bias.defined() ? add(scaled, bias) : scaled;
 }
 
-// layer_norm by separate operations.
+// Computes layer_norm by separate operations.
 Tensor layer_norm_plain(const Tensor& x, std::int64_t axes, const Tensor& weight, const Tensor& bias, double eps) {
   std::vector<std::int64_t> dims;
   for (std::int64_t d = -axes; d < 0; ++d) dims.push_back(d);
@@ -29,7 +29,7 @@ Tensor layer_norm_plain(const Tensor& x, std::int64_t axes, const Tensor& weight
   return affine(div(centred, sqrt(add(variance, Tensor::scalar(eps, x.dtype())))), weight, bias);
 }
 
-// rms_norm by separate operations.
+// Computes rms_norm by separate operations.
 Tensor rms_norm_plain(const Tensor& x, const Tensor& weight, double eps) {
   const Tensor rms = sqrt(mean(mul(x, x), {-1}, true));
   return affine(div(x, add(rms, Tensor::scalar(eps, x.dtype()))), weight, Tensor());
@@ -104,7 +104,7 @@ const OpCases cases{
 
 std::vector<double> as_f64(const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); }
 
-// A row of x, normalized in long double.
+// Returns a row of x, normalized in long double.
 std::vector<long double> reference(const std::vector<double>& x, bool centred, double eps) {
   const auto n = static_cast<long double>(x.size());
   long double mean = 0, squares = 0;

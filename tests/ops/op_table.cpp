@@ -1,4 +1,4 @@
-// Checks properties of every operation, for every case of the table.
+// Checks the properties that every operation must have, for every case of the table.
 #include "op_table.h"
 
 #include <doctest/doctest.h>

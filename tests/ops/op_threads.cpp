@@ -1,5 +1,5 @@
-// Inputs with several pieces for every family. The bits must be the same for any number of threads, forward and
-// backward.
+// Runs every family of operations on inputs that are large enough for several tasks. The forward and backward results
+// must have the same bits for any number of threads.
 #include <doctest/doctest.h>
 
 #include "op_table.h"

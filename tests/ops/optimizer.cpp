@@ -166,7 +166,7 @@ TEST_CASE("optimizer updates apply weight decay to the first elements only, if r
   }
 }
 
-// Computed by hand: c = 0.2, 0.008, -0.08308 and p = 1 - 0.1 (1 + 0.5 · 1), ….
+// The expected values were computed by hand: c = 0.2, 0.008, -0.08308 and p = 1 - 0.1 (1 + 0.5 · 1), ….
 TEST_CASE("lion: three steps, and an element whose gradients are 0") {
   Tensor p = Tensor::from<double>({1, 1}, {2}), m = Tensor::zeros({2}, DType::f64);
   const double gradients[] = {2, -0.1, -1}, want_p[] = {0.85, 0.7075, 0.772125}, want_m[] = {0.02, 0.0188, 0.008612};

@@ -1,6 +1,6 @@
-// Tests random chains of operations against a plain evaluation by loops over indices. Compares values, and the
-// derivative in a random direction. Views of views, broadcast operands, sums and pointwise functions follow each other
-// in any order.
+// Tests random chains of operations against an evaluation by loops over indices. Compares the values, and the
+// derivative in a random direction. A chain contains views of views, broadcast operands, sums and pointwise functions
+// in random order.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -42,14 +42,14 @@ Dense made(const Shape& shape, const std::function<double(const Shape&)>& value)
   return y;
 }
 
-// A step, computed by weft and by loops.
+// One step of a chain, computed by weft and by loops.
 struct Step {
   std::string name;
   std::function<Tensor(const Tensor&)> run;
   std::function<Dense(const Dense&)> plain;
 };
 
-// The random numbers that choose a chain.
+// The random numbers that determine a chain.
 class Choice {
  public:
   explicit Choice(std::uint64_t seed) : random_(seed) {}
@@ -138,7 +138,7 @@ Step merged(const Shape& shape, Choice& choice) {
           }};
 }
 
-// Multiplies x by its own slice of length 1 along an axis, which broadcasts the slice.
+// Multiplies x by its own slice of length 1 along an axis. The multiplication broadcasts the slice.
 Step times_slice(const Shape& shape, Choice& choice) {
   const auto axis = static_cast<std::size_t>(choice.below(static_cast<std::int64_t>(shape.size())));
   const std::int64_t place = choice.below(shape[axis]), dim = static_cast<std::int64_t>(axis);

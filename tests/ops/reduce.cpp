@@ -64,7 +64,7 @@ OpCase complex_sum_case(const std::string& name, const Shape& shape, const Dims&
           [=](Ins in) { return sum_loops<std::complex<double>>(in[0], dims, false, false); }};
 }
 
-// max along dim, for distinct values, by sorting each row.
+// Returns a case of max along dim. The oracle sorts each row, and the values are distinct.
 OpCase max_case(const std::string& name, const Shape& shape, std::int64_t dim, bool keepdim = false) {
   return {"max " + name,
           {{shape, -9, 9}},

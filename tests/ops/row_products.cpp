@@ -18,7 +18,7 @@ Tensor uniform(std::uint64_t seed, const Shape& shape, DType dtype) {
   return raw::convert(Random(seed).uniform(shape, -1, 1, DType::f64), dtype);
 }
 
-// Returns the largest error of the products, relative to the sum of the magnitudes of their terms.
+// Returns the largest error of a product, relative to the sum of the magnitudes of the product's terms.
 double worst_error(const Tensor& rows, const Tensor& x, const Tensor& y) {
   const std::int64_t n = rows.size(0), k = rows.size(1);
   const auto a = raw::convert(raw::contiguous(rows), DType::f64).to_vector<double>(),

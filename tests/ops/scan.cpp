@@ -266,7 +266,7 @@ TEST_CASE("norm, var, logsumexp and conv1d of bf16 round once") {
   check([](const Tensor& t) { return logsumexp(t, 0); });
   check([](const Tensor& t) { return norm(t, infinity); });
   const Tensor ones = Tensor::full({1, 1, 512}, 1, DType::bf16);
-  CHECK(conv1d(ones, ones).item() == 512);  // would be 256 if each sum were rounded
+  CHECK(conv1d(ones, ones).item() == 512);  // the result would be 256 if each partial sum were rounded
 }
 
 TEST_CASE("scans, norms, pools and convolutions: errors") {

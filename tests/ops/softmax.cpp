@@ -12,7 +12,7 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// x_i - max - ln sum_j e^(x_j - max) along dim, by loops.
+// Computes x_i - max - ln sum_j e^(x_j - max) along dim, by loops.
 Tensor log_softmax_loops(const Tensor& x, std::int64_t dim) {
   const Tensor moved = raw::contiguous(transpose(x, dim, -1));
   const std::int64_t n = moved.size(-1);

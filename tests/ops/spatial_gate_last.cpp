@@ -31,8 +31,8 @@ Tensor run(const Texts& t) { return spatial_gate_last(t.gate, t.x, t.weight, t.b
 
 std::vector<double> numbers_of(const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); }
 
-// Counts the elements whose error exceeds the bound. `epsilon` is the rounding unit of a sum of n products, and `last`
-// that of the result.
+// Counts the elements whose error exceeds the bound. `epsilon` is the unit roundoff of the sum of n products, and
+// `last` is the unit roundoff of the result.
 std::int64_t wrong(const Texts& t, const Tensor& y, double epsilon, double last) {
   const auto gate = numbers_of(t.gate), weight = numbers_of(t.weight), bias = numbers_of(t.bias), got = numbers_of(y);
   const std::int64_t n = t.x[0].size(0), d = t.x[0].size(1), row = t.weight.size(1);

@@ -12,7 +12,7 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// y_i = Σ_j t_(i-j) x_j in long double.
+// Computes y_i = Σ_j t_(i-j) x_j in long double.
 Tensor plain_toeplitz(const Tensor& x, const Tensor& t, bool causal) {
   const std::int64_t b = x.size(0), h = x.size(1), n = x.size(2), d = x.size(3);
   const std::int64_t lags = t.size(1), before = causal ? 0 : n - 1;
@@ -30,7 +30,8 @@ Tensor plain_toeplitz(const Tensor& x, const Tensor& t, bool causal) {
   return Tensor::from(y, x.shape());
 }
 
-// Converts the n coefficients of c to the 2n-1 of a Toeplitz product, where the negative lags have c_1 … c_(n-1).
+// Computes a circulant product as a Toeplitz product. The n coefficients c become 2n-1 coefficients, where the negative
+// lags have c_1 … c_(n-1).
 Tensor plain_circulant(const Tensor& x, const Tensor& c) {
   const std::int64_t b = x.size(0), n = x.size(1), d = x.size(2);
   const Tensor t = reshape(concat({slice(c, 0, 1, n), c}, 0), {1, 2 * n - 1, d});

@@ -1,4 +1,4 @@
-// Tests toeplitz_gradients, which gives the gradients that a tape would compute, for programs that have another tape.
+// Tests toeplitz_gradients, which computes the same gradients as weft's tape, for programs that have their own tape.
 #include <doctest/doctest.h>
 
 #include "op_table.h"

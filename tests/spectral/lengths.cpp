@@ -23,15 +23,15 @@ using std::int64_t;
 // Bounds of the largest error, in units of error_growth.
 constexpr double direct_bound = 1.5, bluestein_bound = 2;
 
-// Column c of a batch is signal c modulo the number of signals, times a power of two. If columns within a tile were
-// exchanged, the powers would show it.
+// Column c of a batch is signal c modulo the number of signals, times a power of two. If two columns of a tile were
+// exchanged, the powers would reveal the mistake.
 double scale_of(int64_t column) { return std::ldexp(1.0, static_cast<int>(column % 13) - 6); }
 
 using Signal = std::vector<Wide>;
 
 enum class Kind { fft, ifft, rfft, irfft };
 
-// The elements to check out of n: all if n is small, otherwise the first, the last and some between.
+// Returns the indices of the elements to check: all n if n is small, otherwise the first, the last and some in between.
 std::vector<int64_t> wanted_of(int64_t n) {
   std::vector<int64_t> all(static_cast<std::size_t>(n));
   std::iota(all.begin(), all.end(), 0);
@@ -108,7 +108,7 @@ Tensor columns_of(const std::vector<Signal>& x, int64_t batch, int64_t columns, 
   return raw::convert(Tensor::from(values, {batch, n, columns}), dtype);
 }
 
-// The largest relative L2 error of a column of y (batch, m, columns) over the elements to check.
+// Returns the largest relative L2 error of a column of y (batch, m, columns), over the elements to check.
 template <class E>
 double worst_column(const Tensor& y, const std::vector<int64_t>& wanted, const std::vector<Signal>& want) {
   const int64_t batch = y.size(0), columns = y.size(2);
@@ -137,8 +137,8 @@ double worst_column(const Tensor& y, const std::vector<int64_t>& wanted, const s
   return worst;
 }
 
-// The axis before a contiguous axis, and the last axis. Each is tested with a contiguous tensor and with a transposed
-// view.
+// The transformed axis is the axis before a contiguous axis (columns) or the last axis (rows). Each kind is tested with
+// a contiguous tensor and with a transposed view.
 enum class Layout { columns, columns_view, rows, rows_view };
 
 using Transform = std::function<Tensor(const Tensor& x, int64_t dim)>;
@@ -211,8 +211,8 @@ TEST_CASE("spectral: every length from 1 to 300 equals the direct sums") {
   }
 }
 
-// Tests few rows, and full and partial tiles of rows. The lengths need one pass, several passes or four steps, or are
-// prime.
+// Tests few rows, and full and partial tiles of rows. Some lengths need one pass, some need several passes or four
+// steps, and some are prime.
 TEST_CASE("spectral: any number of short rows equals the direct sums") {
   for (int64_t n : {16, 17, 32, 48, 64, 100, 128, 256, 360, 512}) {
     const Reference reference = reference_of(n, 3);
@@ -259,7 +259,8 @@ TEST_CASE("spectral: long transforms equal the direct sums") {
   for (int64_t n : lengths) {
     if (n > sweep(1 << 16, 1 << 14)) continue;
     const Reference reference = reference_of(n, n <= 4096 ? 3 : 2);
-    Runs runs{1, n <= 16384 ? 17 : 5, available_isas(), {Layout::columns, Layout::rows}};  // full tiles and another
+    // 17 or 5 columns give full tiles and a partial tile.
+    Runs runs{1, n <= 16384 ? 17 : 5, available_isas(), {Layout::columns, Layout::rows}};
     if (n <= 4096) runs.layouts = all_layouts;
     check_length<float>(reference, runs);
     if (n > 4096) runs.columns = std::min(runs.columns, int64_t{9});

@@ -37,7 +37,7 @@ struct Sample {
   double value;
 };
 
-// The largest error relative to the largest value.
+// Returns the largest error relative to the largest value.
 double worst_sample(const Tensor& y, const std::vector<Sample>& samples) {
   const std::vector<double> values = raw::convert(raw::contiguous(y), DType::f64).to_vector<double>();
   double worst = 0, size = 0;
@@ -106,7 +106,7 @@ struct ToeplitzCase {
   }
 };
 
-// Σ_s Σ_h x_sh cos(2π(sk/n + hl/d)) at (sample, k, l), for x (b, n, d).
+// Returns Σ_s Σ_h x_sh cos(2π(sk/n + hl/d)) at (sample, k, l), for x (b, n, d).
 double mixed_element(const Numbers& x, const std::vector<Wide>& sequence, const std::vector<Wide>& hidden,
                      int64_t sample, int64_t k, int64_t l) {
   const auto n = static_cast<int64_t>(sequence.size()), d = static_cast<int64_t>(hidden.size());

@@ -1,4 +1,5 @@
-// Tests of the choices that plans make, their cache, their use by many threads, and invalid lengths.
+// Tests the radices and lengths that plans choose, the cache of plans, the use of plans by many threads, and invalid
+// lengths.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ namespace {
 
 using std::int64_t;
 
-// A cache holds 32 MiB, or at least one plan. It has room for eight short plans of this class.
+// A cache holds plans of up to 32 MiB in total, and always at least one plan. It has room for eight short plans of this
+// class.
 class LargePlan {
  public:
   explicit LargePlan(int64_t n) : n_(n) {}
@@ -49,7 +51,7 @@ Caught error_of(const std::function<void()>& f) {
   return {"no error"};
 }
 
-// Runs f(index) on this many threads concurrently, each under contexts[index % their number].
+// Runs f(index) concurrently on `count` threads. Thread `index` uses contexts[index % contexts.size()].
 void run_threads(int count, const std::vector<std::unique_ptr<Context>>& contexts, const std::function<void(int)>& f) {
   std::atomic<int> waiting{count};
   std::vector<std::thread> threads;
@@ -72,7 +74,8 @@ std::vector<std::unique_ptr<Context>> serial_contexts(std::size_t count) {
   return contexts;
 }
 
-// Every kind of plan: complex, real, ring and, for the longest transforms, four steps, by radices and by Bluestein.
+// A function that uses a plan. The tests use every kind of plan: complex, real, ring and, for the longest transforms,
+// four steps, each with radices and with Bluestein's algorithm.
 using Work = std::function<Tensor()>;
 std::vector<Work> works_of(DType dtype) {
   std::vector<Work> works;
@@ -155,7 +158,7 @@ TEST_CASE("spectral plans: radices for smooth lengths, Bluestein for other lengt
   CHECK(sorted(360) == Radices{3, 3, 5, 8});
   CHECK(sorted(1000) == Radices{5, 5, 5, 8});
   CHECK(sorted(1001) == Radices{7, 11, 13});
-  for (int64_t twos = 1; twos <= 24; ++twos)  // not more passes than with only radix 8
+  for (int64_t twos = 1; twos <= 24; ++twos)  // no more passes than with radix 8 alone
     CHECK(static_cast<int64_t>(fft_radices(int64_t{1} << twos).size()) <= (twos + 2) / 3);
   for (int64_t n : {96, 360, 768, 1000, 1001, 1536}) {
     const FftPlan<float> plan(n);
@@ -263,7 +266,7 @@ TEST_CASE("spectral plans: empty and mismatched lengths give errors that name th
 
 TEST_CASE("spectral plans: sizes beyond memory give an error before any memory is touched") {
   [[maybe_unused]] const std::uint64_t before = os::peak_resident_memory();
-  int64_t tables = 1 << 10;  // a length whose tables can't be created, not even for half as many elements
+  int64_t tables = 1 << 10;  // a length for which the tables can't be allocated, not even for half as many elements
   while (static_cast<std::uint64_t>(tables) * 48 <= os::physical_memory()) tables *= 2;
   const Tensor one = Tensor::zeros({1}), two = Tensor::zeros({1}, DType::c64);
   for (int64_t n : {tables, tables - 1, int64_t{1} << 31, int64_t{1} << 40}) {
@@ -288,7 +291,7 @@ TEST_CASE("spectral plans: sizes beyond memory give an error before any memory i
   CHECK_THROWS_AS(fft(wide, 0), Error);
   CHECK_THROWS_AS(rfft(wide, 0), Error);
   CHECK_THROWS_AS(fourier_mix(expand(one, {int64_t{1} << 36, 8, 8}), 1, 2), Error);
-#ifndef __SANITIZE_ADDRESS__  // it marks an eighth of the reserved memory
+#ifndef __SANITIZE_ADDRESS__  // the sanitizer uses memory for an eighth of the reserved addresses
   CHECK(os::peak_resident_memory() < before + (std::uint64_t{256} << 20));
 #endif
 }

@@ -23,7 +23,7 @@ Tensor complex_tensor(const Shape& shape, std::uint64_t seed, DType dtype = DTyp
   return dtype == DType::f64 ? x : to_single(x);
 }
 double growth(DType dtype, int64_t n) { return dtype == DType::f64 ? error_growth<double>(n) : error_growth<float>(n); }
-// The bound of a transform's error, in units of error_growth, as in lengths.cpp.
+// The bound on a transform's error, in units of error_growth, as in lengths.cpp.
 constexpr double transform_bound = 2;
 
 // exp(-2πi shift k/n), (n, 1)
@@ -61,7 +61,7 @@ Tensor direct_mix(const Tensor& x) {
 Tensor row(const Tensor& x, int64_t batch) { return raw::contiguous(slice(x, 0, batch, batch + 1)); }
 Tensor channel(const Tensor& x, int64_t c) { return raw::contiguous(slice(x, -1, c, c + 1)); }
 
-// The product and its gradients for the cotangent dy.
+// The Toeplitz product, and its gradients for the cotangent dy.
 struct Products {
   Tensor y, dx, dt;
 };
@@ -76,11 +76,12 @@ Products products(const Tensor& x, const Tensor& t, const Tensor& dy, bool causa
 
 Shape lags(const Shape& x, bool causal) { return {x[1], causal ? x[2] : 2 * x[2] - 1, x[3]}; }
 
-// x with row 0 multiplied by a factor.
+// Returns x with row 0 multiplied by a factor.
 Tensor with_loud_row(const Tensor& x, double factor) {
   return concat({scale(slice(x, 0, 0, 1), factor), slice(x, 0, 1, x.size(0))}, 0);
 }
-// x (contiguous) with one element replaced. In a complex tensor, only its real part is replaced.
+// Returns a copy of the contiguous tensor x with one element replaced. In a complex tensor, only the real part of the
+// element is replaced.
 Tensor with_element(const Tensor& x, int64_t at, double value) {
   const bool is_complex = x.dtype() == DType::c64 || x.dtype() == DType::c128;
   Tensor y = raw::convert(scale(x, 1), is_complex ? DType::c128 : DType::f64);

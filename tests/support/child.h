@@ -1,5 +1,5 @@
-// Runs code in a child process, because some changes to a process can't be undone (limits, users, mounts) or may end
-// it.
+// Runs code in a child process, because some changes to a process can't be undone (limits, users, mounts) or can end
+// the process.
 #pragma once
 #include <grp.h>
 #include <poll.h>
@@ -24,7 +24,7 @@ class Findings {
   void expect(bool right, const std::string& what) {
     if (!right && text_.empty()) text_ = what;
   }
-  // Call this if the system doesn't allow what the test needs.
+  // Call this if the system doesn't allow the test's operations.
   void skip(const std::string& why) {
     if (text_.empty()) text_ = "skipped: " + why;
   }
@@ -35,8 +35,8 @@ class Findings {
   std::string text_;
 };
 
-// Runs `body` in a child process and returns its findings. They can also be "signal N", "exit N" and "hangs" (after two
-// minutes).
+// Runs `body` in a child process and returns its findings. If the child does not end normally, they are "signal N",
+// "exit N" or, after two minutes, "hangs".
 inline std::string found_in_child(const std::function<void(Findings&)>& body) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";

@@ -137,7 +137,7 @@ struct Sum : Op {
   }
 };
 
-// Fails where `where` says, in most cases after allocating some memory.
+// An operation that fails at the point that `where` selects, in most cases after it has allocated memory.
 struct Fail : Op {
   enum class Where { shape, forward, memory, backward, wrong_gradient };
   explicit Fail(Where place) : where(place) {}

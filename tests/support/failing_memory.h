@@ -1,13 +1,13 @@
-// Makes allocations of the calling thread fail in turn, so that tests can check what remains.
+// Makes each allocation of the calling thread fail in turn, so that tests can check that a failure leaves no damage.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace weft::test {
 
-// While in scope, counts the calling thread's allocations by operator new of at least `smallest` bytes. The allocation
-// with the number `failing`, counted from 1, throws std::bad_alloc (0: none). If `sustained`, all later ones throw,
-// too.
+// While in scope, counts the calling thread's allocations by operator new of at least `smallest` bytes. Allocation
+// number `failing`, counted from 1, throws std::bad_alloc. If `failing` is 0, no allocation throws. If `sustained`, all
+// later allocations also throw.
 class FailingMemory {
  public:
   explicit FailingMemory(std::int64_t failing, std::size_t smallest = 0, bool sustained = false) noexcept;

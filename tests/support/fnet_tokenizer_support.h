@@ -56,7 +56,7 @@ inline std::shared_ptr<const Tokenizer> tokenizer(const Json& settings = Json::o
   return tokenizer_from_json(all.dump());
 }
 
-// The ids that SentencePiece itself gives.
+// Returns the ids that SentencePiece itself computes.
 inline Ids pieces_of(const std::string& text) {
   sentencepiece::SentencePieceProcessor processor;
   REQUIRE(processor.LoadFromSerializedProto(model()).ok());

@@ -1,6 +1,6 @@
-// Compares a product by gemm or by gemm of bf16 with f64 sums of the same numbers. The error bound of an element is
-// that of f32 sums, (k + 2) 2^-24 Σ |a b|, enlarged by the epilogue. It also includes k 2^-126, because vdpbf16ps and
-// bfdot treat denormals as 0, and one rounding if C is bf16.
+// Compares a product that gemm computes, in f32 or bf16, with f64 sums of the same numbers. The error bound of an
+// element is the bound for f32 sums, (k + 2) 2^-24 Σ |a b|, increased by the error of the epilogue. It also includes k
+// 2^-126, because vdpbf16ps and bfdot treat denormals as 0. If C is bf16, it includes one rounding to bf16.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -43,7 +43,8 @@ struct Layout {
   }
 };
 
-// A random layout. Rows or columns are contiguous, with or without gaps between them, or neither is contiguous.
+// Returns a random layout. Either the rows or the columns are contiguous, with or without gaps between them, or neither
+// are contiguous.
 inline Layout random_layout(Dice& dice, int64_t rows, int64_t columns) {
   const int64_t step = dice(5) == 0 ? 2 + dice(3) : 1, gap = dice(3) == 0 ? 1 + dice(9) : 0;
   return dice(2) == 0 ? Layout{step * columns + gap, step} : Layout{step, step * rows + gap};
@@ -98,7 +99,7 @@ std::vector<T> numbers(int64_t count, std::uint64_t seed) {
   return all;
 }
 
-// A number and the bound of its error.
+// A number and the bound on its error.
 struct Known {
   double value, error;
 };

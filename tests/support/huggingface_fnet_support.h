@@ -37,7 +37,7 @@ inline Json small_config(const std::string& architecture) {
           {"transformers_version", "4.13.0.dev0"}};
 }
 
-// Every tensor of the class, by its name in transformers' modeling_fnet.py.
+// Returns every tensor of the class, by its name in transformers' modeling_fnet.py.
 inline Tensors small_tensors(const std::string& architecture) {
   Tensors all;
   std::uint64_t seed = 1;

@@ -13,7 +13,7 @@
 
 namespace weft::test::fnet_pieces {
 
-// A folder that has only a tokenizer.json as its tokenizer.
+// A folder whose only tokenizer file is a tokenizer.json.
 struct Alone {
   TemporaryFolder folder;
   std::string path = folder / "fnet";
@@ -40,8 +40,8 @@ struct Alone {
   }
 };
 
-// Changes `json` to what transformers 5 writes. The pipeline is "words" for FNetTokenizer(vocab=...). If there is only
-// a spiece.model, it is "spaces" (5.23) or "pieces" (5.24).
+// Changes `json` to the form that transformers 5 writes. The pipeline is "words" for FNetTokenizer(vocab=...). If there
+// is only a spiece.model, it is "spaces" (5.23) or "pieces" (5.24).
 inline void pass_through(Json& json, const std::string& pipeline) {
   const auto replace = [](const char* kind, const char* what, const char* by) {
     return Json{{"type", "Replace"}, {"pattern", {{kind, what}}}, {"content", by}};

@@ -1,4 +1,4 @@
-// Labeled texts in memory, for the tests of these texts.
+// Labeled texts in memory, for the tests of labeled texts.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // The table that drives the tests of all operations. A case is one line in the test file of its family. For each case,
-// op_table.cpp checks the values against the oracle, the gradient by central differences, every instruction set, every
-// layout of the inputs, and several thread counts, and that the inputs are unchanged.
+// op_table.cpp compares the values with the oracle and the gradient with central differences. It does this for every
+// instruction set, every layout of the inputs and several thread counts. It also checks that the inputs are unchanged.
 #pragma once
 #include <functional>
 #include <string>
@@ -55,7 +55,8 @@ Tensor random_tensor(const In& in, std::uint64_t seed);
 // Random tokens 0 … 6 of shape (b, n).
 inline Tensor random_tokens(std::int64_t b, std::int64_t n) { return random_tensor(indices({b, n}, 7), 11); }
 
-// Returns max |a - b|, with both converted to c128. Infinite if the shapes differ or only one of them has a NaN.
+// Returns max |a - b|, with both converted to c128. The result is infinite if the shapes differ, or if only one of two
+// elements is NaN.
 double max_difference(const Tensor& a, const Tensor& b);
 double max_abs(const Tensor& a);  // infinite if there is a NaN
 bool same_bits(const Tensor& a, const Tensor& b);
@@ -74,7 +75,7 @@ Differentiated differentiate(const Function& f, const std::vector<Tensor>& input
 double gradient_error(const Function& f, const std::vector<Tensor>& inputs, const std::vector<bool>& differentiable,
                       double scale = 1);
 
-// The same for models, over parameters and inputs.
+// Does the same for models, over the parameters and the inputs.
 double gradient_error(const Function& f, const std::vector<Tensor>& inputs, const NamedParameters& parameters);
 
 }  // namespace weft::test

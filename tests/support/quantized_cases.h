@@ -1,4 +1,4 @@
-// Small trained models to quantize: every architecture and task, to bf16 and to int8.
+// Small trained models of every architecture and task. The tests quantize them to bf16 and to int8.
 #pragma once
 #include <map>
 #include <string>
@@ -38,7 +38,7 @@ inline std::vector<QuantizedCase> quantized_cases() {
 inline SmallTask trained(const QuantizedCase& c) {
   static std::map<std::string, std::vector<Tensor>> values;
   SmallTask small = small_task(c.arch, c.task);
-  if (c.task == Task::classifier)  // evaluates all rows rather than six
+  if (c.task == Task::classifier)  // the evaluation uses all rows instead of six
     small.data = std::make_unique<ClassifierData>(small_rows(), small_rows(), small.data->tokenizer(), 16, 4);
   std::string config = R"({"layers":2,"d_model":16,"seq_len":16)";
   if (c.config != "{}") config += "," + c.config.substr(1, c.config.size() - 2);

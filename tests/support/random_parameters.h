@@ -1,4 +1,5 @@
-// Gives random values to every parameter. A new model would hide errors: its biases are 0 or 1 and its tables nearly 0.
+// Gives random values to every parameter. A new model could hide errors, because its biases are 0 or 1 and its tables
+// are nearly 0.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +8,7 @@
 
 namespace weft::test {
 
-// Draws from U(-range, range). Every call gives the same values.
+// Draws the values from U(-range, range). Every call gives the same values.
 inline void randomize(const NamedParameters& parameters, double range = 1) {
   std::uint64_t seed = 100;
   for (auto [name, parameter] : parameters) {

@@ -14,8 +14,8 @@
 
 namespace weft::test {
 
-// Runs `body` while its allocation with the number `failing` fails. Returns false if `body` succeeds. If it throws
-// anything but an Error about memory, the test fails.
+// Runs `body` and makes its allocation number `failing` fail. Returns false if `body` succeeds. If it throws anything
+// but an Error about memory, the test fails.
 inline bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
                      bool sustained = false) {
   std::string what = "nothing";
@@ -39,8 +39,8 @@ inline std::int64_t allocations_of(const std::function<void()>& body, std::size_
   return memory.allocations();
 }
 
-// Chooses at least `wanted` numbers from 1 … last. They include the last `tail` numbers, during which files are written
-// that must stay intact.
+// Chooses at least `wanted` allocation numbers from 1 … last. They include the last `tail` numbers. During these
+// allocations, files are written that must stay intact.
 inline std::vector<std::int64_t> chosen(std::int64_t last, std::int64_t wanted, std::int64_t tail = 60) {
   std::vector<std::int64_t> all;
   const std::int64_t step = std::max<std::int64_t>(1, last / wanted);

@@ -1,4 +1,4 @@
-// Data of a run whose evaluations give the results that a test prescribes.
+// Training data whose evaluations give the results that a test prescribes.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -20,7 +20,8 @@ struct Script {
   double loss, right;
 };
 
-// The k-th evaluation gives the k-th loss and the k-th value of the metric "right". Later evaluations repeat the last.
+// The k-th evaluation gives the k-th loss and the k-th value of the metric "right". Later evaluations repeat the last
+// results.
 class ScriptedData : public TextData {
  public:
   explicit ScriptedData(std::vector<Script> script)
@@ -50,14 +51,14 @@ class ScriptedData : public TextData {
  private:
   std::vector<Script> script_;
   mutable Script now_{0};
-  mutable bool evaluating_ = false;  // true after a batch until its loss
+  mutable bool evaluating_ = false;  // true from a validation batch until its loss
 };
 
 inline std::unique_ptr<Model> small_gmlp() {
   return small_model("gmlp", Task::causal_lm, characters(small_text())->size(), 0, {});
 }
 
-// The lines of a run's metrics.jsonl.
+// Returns the lines of a run's metrics.jsonl.
 inline std::vector<nlohmann::json> metrics_of(const TemporaryFolder& folder, const std::string& run) {
   std::istringstream text(folder.read(run + "/metrics.jsonl"));
   std::vector<nlohmann::json> lines;

@@ -1,4 +1,4 @@
-// Folders of tests/interop that hold a state dict, unchanged or changed.
+// Folders with a state dict from tests/interop, which may be changed by the test.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@
 
 namespace weft::test {
 
-// The tensors and, unless it is null, the config.json.
+// The tensors and the config.json, which may be null.
 struct StateDict {
   std::string form, name;
   std::map<std::string, Tensor> tensors;
@@ -54,12 +54,12 @@ struct StateDict {
     return message;
   }
 
-  // Returns how much the model's output differs from that of the other program.
+  // Returns the difference between the model's output and the other program's output.
   double distance(const Checkpoint& read) const {
     return max_difference(raw::convert((*read.model)(ids), DType::f64), out);
   }
 
-  // Checks that the format writes the same tensors, and reads them as the same model.
+  // Checks that saving in this format writes the same tensors, and that loading them gives the same model.
   void check_back(const Checkpoint& read) const {
     const TemporaryFolder folder;
     (void)save_checkpoint_as(form, folder / "back", read);

@@ -1,6 +1,6 @@
-// Sweeps over sizes, seeds or repetitions are complete, or partial if WEFT_SWEEPS=short is set. tools/check sets it
-// under sanitizers, which make everything take ten times as long. Sanitizers check memory accesses, for which the first
-// cases of a sweep are enough.
+// A sweep over sizes, seeds or repetitions is complete, or partial if WEFT_SWEEPS=short is set. tools/check sets this
+// variable for sanitizers, because they make all tests ten times slower. Sanitizers check memory accesses, and the
+// first cases of a sweep are enough for this purpose.
 #pragma once
 #include <cstdlib>
 #include <string_view>

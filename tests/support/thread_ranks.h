@@ -127,7 +127,7 @@ class ThreadRanks : public Ranks {
   std::size_t rank_, next_[3] = {};
 };
 
-// Calls body(ranks) on a thread for each rank. Returns the messages of what each of them threw.
+// Calls body(ranks) on a thread for each rank. Returns each rank's exception message, which is empty if it threw none.
 inline std::vector<std::string> on_ranks(std::size_t size, const std::function<void(Ranks&)>& body) {
   Meeting meeting(size);
   std::vector<std::string> errors(size);
@@ -151,7 +151,7 @@ inline TrainOptions options_of(Ranks* ranks, std::int64_t steps, std::int64_t mi
   return options;
 }
 
-// Returns whether all ranks have the same error, and it contains `part`.
+// Returns whether all ranks have the same error message and the message contains `part`.
 inline bool all_say(const std::vector<std::string>& errors, const std::string& part) {
   for (const std::string& error : errors)
     if (error != errors[0] || error.find(part) == std::string::npos) {

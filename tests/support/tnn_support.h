@@ -23,7 +23,7 @@ inline std::unique_ptr<Model> small_model(Task task, const std::string& more = "
   return make_model({"tnn", task, 7, 3, small_config(more)}, init64);
 }
 
-// The encoder of all gradient tests. It uses silu, so that there is no kink.
+// Returns the config of the encoder in all gradient tests. The encoder uses silu, because silu has no kink.
 inline TnnConfig small_rpe(bool residual = false, const std::string& norm_type = "layernorm", bool bias = true) {
   TnnConfig options;
   options.rpe_dim = 4;

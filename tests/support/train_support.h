@@ -96,7 +96,8 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   SmallTask small;
   if (task == Task::retrieval) {
     LabelledTexts rows = small_rows();
-    for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i) {  // separate labels: all other pairs are negatives
+    // Each row has its own label, so that all other pairs are negative examples.
+    for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i) {
       rows.labels[static_cast<std::size_t>(i)] = i;
       if (i >= std::ssize(rows.names)) rows.names.push_back(std::to_string(i + 1));
     }

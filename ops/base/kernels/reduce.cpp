@@ -14,8 +14,8 @@ void sum_rows(const T* x, Computed<T>* y, std::int64_t rows, std::int64_t n) noe
     y[r] = simd::sums<T, 1>(n, [x](auto at, Vec<T>* a) noexcept { a[0] += at.load(x); }).of[0];
 }
 
-// Sums the columns of four vectors at a time, whose sums stay in registers over all rows, then the columns of single
-// vectors, then single columns. The order of each column's sum is always the same.
+// Sums the columns in groups of four vectors, then in single vectors, then one by one. The sums of a group stay in
+// registers over all rows. The order of the additions for a column is always the same.
 template <class T>
 void sum_columns(const T* x, std::int64_t stride, Computed<T>* y, std::int64_t rows, std::int64_t n) noexcept {
   constexpr std::int64_t step = lanes<T>;

@@ -46,8 +46,8 @@ template <class T>
 inline constexpr bool holds_sums = std::is_same_v<GemmOut<T>, GemmSum<T>>;
 
 // Kernels process k in units. A unit is one element of f32 or f64, or two adjacent elements of bf16. Two bf16 elements
-// fill the 32 bits of a sum's lane, with the first one in the lower half. If k is odd, a 0 follows the last element. In
-// panels the elements of a unit are adjacent.
+// fill the 32 bits of a sum's lane, with the first element in the lower half. If k is odd, a 0 follows the last
+// element. In panels the elements of a unit are adjacent.
 template <class In>
 inline constexpr std::int64_t unit = std::is_same_v<In, bfloat16> ? 2 : 1;
 // k, rounded up to whole units.
@@ -71,14 +71,15 @@ struct GemmEpilogue {
   std::int64_t preactivation_row = 0;
 };
 
-// This function is always inline, because kernels of every instruction set call it.
+// This function is always inlined, because kernels of every instruction set call it.
 template <class T>
 [[gnu::always_inline]] inline bool has_epilogue(const GemmEpilogue<T>& e) {
   return e.bias || e.activation != Activation::none || e.gate || e.residual || e.preactivation;
 }
 
-// Data that a tile prefetches for later tiles: the addresses b + p · b_step for some units p < k, `a_lines` cache lines
-// of each of mr rows of A, starting at a, and the sums of the next tile, unless null, with the row stride of this tile.
+// Data that a tile prefetches for later tiles: the addresses b + p · b_step for some units p < k, and `a_lines` cache
+// lines of each of mr rows of A, starting at a. Unless `sums` is null, the tile also prefetches the sums of the next
+// tile, whose rows are as far apart as this tile's.
 template <class T>
 struct GemmPrefetch {
   const GemmIn<T>* b;
@@ -118,14 +119,14 @@ struct PanelLayout {
 
   std::int64_t elements() const { return k * columns; }
   // Returns the offset of row p, the first row of a block, in the panel that begins with column j. This function is
-  // always inline, because kernels of every instruction set call it.
+  // always inlined, because kernels of every instruction set call it.
   [[gnu::always_inline]] std::int64_t at(std::int64_t p, std::int64_t j) const {
     return p * columns + j * (k - p < block ? k - p : block);
   }
 };
 
-// How tiles read an A with contiguous rows: in place, or packed like any other A. No value is 0, so that code can
-// detect a table entry that was never set.
+// How tiles read an A with contiguous rows: in place, or packed like any other A. None of the values is 0, so that code
+// can detect a table entry that was never set.
 enum class RowsOfA : std::int64_t { in_place = 1, packed };
 
 // Strides are in elements. With `accumulate`, kernels add to the sums instead of overwriting them.

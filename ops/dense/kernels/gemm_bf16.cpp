@@ -1,5 +1,5 @@
-// The bf16 kernels are a separate unit, because instruction sets that add bf16 products don't have f32 and f64 kernels
-// of their own.
+// The bf16 kernels are a separate unit, because instruction sets that add only bf16 products use the f32 and f64
+// kernels of the instruction set that they extend.
 #include "dense/kernels/gemm_kernels.h"
 
 WEFT_KERNEL_TABLE(GemmKernels, weft::bfloat16)

@@ -8,9 +8,9 @@ namespace weft::detail::WEFT_ISA {
 
 using simd::Vec;
 
-// A tile is mr rows of nv vectors. The registers hold mr · nv sums, nv vectors of B, and one broadcast of A. Where
-// products take lanes, they hold the vectors of a panel's row of A instead of the broadcast. A panel of A (mr × kc)
-// stays in L1, a block of B (kc × nc) in L2.
+// A tile is mr rows of nv vectors. The registers hold mr · nv sums, nv vectors of B, and one broadcast of A. If the
+// instruction set has products with one lane of a vector (NEON), the registers hold the vectors of one row of A's panel
+// instead of the broadcast. A panel of A (mr × kc) stays in L1, a block of B (kc × nc) in L2.
 struct Blocks {
   int mr, nv;    // Larger mr: more sums for each load of B, limited by the registers
   int unrolled;  // units per iteration of the micro-kernel's loop
@@ -22,9 +22,9 @@ struct Blocks {
   int dot_rows, dot_columns;  // `dot` keeps dot_rows × dot_columns sums in registers
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors sums
   int panel_sums;             // `dot_panels` keeps this many sums
-  // If rows of A are read in place, a load broadcasts each unit. On NEON these loads, one for three products, also use
-  // the ports of products. Packing A takes few instructions per element, compared to the n / lanes products per
-  // element.
+  // If rows of A are read in place, a load broadcasts each unit. On NEON there is one such load for three products, and
+  // it also uses the ports of products. Packing A takes few instructions per element, compared to the n / lanes
+  // products per element.
   RowsOfA rows_of_a = RowsOfA::in_place;
 };
 // bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'. For few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'

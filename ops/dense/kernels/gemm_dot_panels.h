@@ -5,13 +5,13 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// With several rows of A, the number of steps that are added before the sums are stored. A step is `lanes` rows of a
-// panel. Larger: sums are loaded and stored less often. Smaller: the prefetch distance is shorter.
+// With several rows of A, the number of steps of k whose products are added before the sums are stored. A step is
+// `lanes` rows of a panel. Larger: sums are loaded and stored less often. Smaller: the prefetch distance is shorter.
 // bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 inline constexpr std::int64_t panel_steps = 48;
 
 // The prefetch distance in bytes for a single row of A. It reaches past the end of the panel, because otherwise the
-// panel's last sums would delay the next panel's first loads. Larger: the memory's own prefetcher no longer sees a
+// panel's last sums would delay the next panel's first loads. Larger: the hardware prefetcher no longer recognizes a
 // stream, so reading is slower. Smaller: the distance no longer reaches the next panel. bench: weft-decode-bench
 // --model large --precision bf16
 inline constexpr std::int64_t near_bytes = 2048;
@@ -34,8 +34,7 @@ class PanelDots {
 
   // Adds `steps` times `lanes` units, starting at a multiple of lanes. Each pass processes P of dot's lanes and W of
   // the panel's vectors. With a single row, one pass processes all of them and so reads the panel from end to end,
-  // which is the fastest order for memory. With several rows, each pass prefetches the same number of the steps that
-  // follow.
+  // which is the fastest order for memory. With several rows, each pass prefetches its share of the following steps.
   void add_units(std::int64_t steps, const T* a, std::int64_t a_row, const T* rows) noexcept {
     for (int v = 0; v < V; v += W)
       for (int first = 0; first < lanes; first += P) {

@@ -75,14 +75,14 @@ void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_
   else by(Index<blocks.dot_columns>{});
 }
 
-// Up to rows_in_steps rows of C process all columns for rows_steps steps of k before they continue with the next steps.
-// The rows of B of these steps lie in pages that the TLB holds. Larger rows_steps: the steps need more pages than the
-// TLB holds. Smaller: C is stored and loaded more often. Larger rows_in_steps: storing and loading C costs more time
-// than the TLB saves.
+// For up to rows_in_steps rows of C, the kernel processes all columns for rows_steps steps of k before it continues
+// with the next steps. The rows of B of these steps lie in pages that the TLB holds. Larger rows_steps: the steps need
+// more pages than the TLB holds. Smaller: C is stored and loaded more often. Larger rows_in_steps: storing and loading
+// C costs more time than the TLB saves.
 // bench: weft-bench --benchmark_filter='gemm-nn/[0-9]x2048x512'
 constexpr std::int64_t rows_steps = 32, rows_in_steps = 7;
 
-// Computes R rows of V vectors of C. A single vector (V = 1) has only `cut` elements.
+// Computes R rows of V vectors of C. If V = 1, the vector has only `cut` elements.
 template <int R, int V, class T>
 void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row,
                 Computed<T>* c, std::int64_t c_row, bool accumulate, std::int64_t cut) noexcept {
@@ -144,7 +144,7 @@ void rows(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64
   } while (p < k);
 }
 
-// Computes V vectors of y. A single vector (V = 1) has only `cut` elements.
+// Computes V vectors of y. If V = 1, the vector has only `cut` elements.
 template <int V, class T>
 void batched_dot_block(std::int64_t k, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
                        Computed<T>* y, bool accumulate, std::int64_t cut) noexcept {

@@ -71,9 +71,9 @@ void epilogue(const GemmEpilogue<T>& e, std::int64_t m, std::int64_t n, const Ge
   }
 }
 
-// Prefetches a row of the next tile's sums and of the operands that this tile's epilogue reads and writes, and some of
-// the next A. This function is always inline, because g++ considers a function that only prefetches to have no effect
-// and removes the call.
+// Prefetches a row of the next tile's sums and of the operands that this tile's epilogue reads and writes, and a part
+// of the next A. This function is always inlined, because g++ considers a function that only prefetches to have no
+// effect and removes the call.
 template <class T>
 WEFT_INLINE inline void prefetch_row(const GemmTile<T>& t, std::int64_t i) noexcept {
   constexpr std::int64_t row = blocks.nv * simd::lanes<GemmSum<T>>, row_bytes = row * std::int64_t{sizeof(GemmOut<T>)};
@@ -127,8 +127,8 @@ WEFT_INLINE inline void store_sums(const GemmTile<T>& t, const Vec<GemmSum<T>>* 
   }
 }
 
-// Element number `Part` of a unit of each of R rows of A, for products with vectors of B. Where products take lanes of
-// a vector (NEON), a panel's row is loaded only once.
+// Element number `Part` of one unit from each of R rows of A, for products with vectors of B. If the instruction set
+// has products with one lane of a vector (NEON), a panel's row is loaded only once.
 template <class T, int R, int Part>
 struct RowsAt {
 #if WEFT_HAS_LANE_PRODUCTS
@@ -139,7 +139,7 @@ struct RowsAt {
     repeat<vectors>(
         [&](auto v) WEFT_INLINE { loaded[v.value] = element<Part, T>(load_units(panel + unit<T> * v.value * lanes)); });
   }
-  // Returns sums + the unit at p of row I, times each of V columns.
+  // Adds to `sums` the products of row I's element and V vectors of columns.
   template <int I, int V>
   WEFT_INLINE void add_products(const T*, const Vec<T>* columns, Vec<T>* sums) const noexcept {
     repeat<V>([&](auto v) WEFT_INLINE {
@@ -157,9 +157,9 @@ struct RowsAt {
 #endif
 };
 
-// The micro-kernel: R rows and V vectors of a tile. It packs B while it multiplies (Packs) or reads a packed B. A is a
-// panel of interleaved rows (Interleaved) or has contiguous rows. This function is never inline, so that all registers
-// are available for the sums:
+// The micro-kernel: R rows and V vectors of a tile. If Packs, it packs B while it multiplies; otherwise it reads a
+// packed B. If Interleaved, A is a panel of interleaved rows; otherwise A has contiguous rows. This function is never
+// inlined, so that all registers are available for the sums. Its steps:
 //
 //   prefetch the next tile's sums and A, and the operands of the epilogue
 //   sums = the previous sums, or 0
@@ -220,9 +220,9 @@ template <class T, int R, int V, bool Interleaved, bool Packs = false>
       const In* at = a[i.value / shared] + (i.value % shared - second) * a_row + s * a_step;
       rows_at.template add_products<i.value, V>(at, columns, sums + i.value * V);
     });
-    // Makes the compiler complete the products at this point. If it mixed them with the following products, their
-    // operands would not fit into the registers. Without fused multiply-adds, the compiler mixes products even when it
-    // can't mix their operands.
+    // Makes the compiler complete the products at this point. If the compiler interleaved them with the following
+    // products, the operands of both would not fit into the registers. With fused multiply-adds it is enough to pin the
+    // pointers of the operands. Without them, the sums must be pinned.
 #if WEFT_HAS_FMA
     simd::keep_in_register(b);
     repeat<pointers>([&](auto q) WEFT_INLINE { simd::keep_in_register(a[q.value]); });

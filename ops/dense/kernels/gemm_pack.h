@@ -1,12 +1,11 @@
-// Packs A and B into panels, one after the other, in the order in which tiles read them.
+// Packs A and B into consecutive panels, in the order in which tiles read the elements.
 #pragma once
 #include "dense/kernels/gemm_units.h"
 
 namespace weft::detail::WEFT_ISA {
 
-// A panel's row of W units is written by adjacent vectors. If W is not a multiple of the vector's length, the last
-// vector overlaps its neighbor. A single vector that is wider than W reaches into the following row, which is written
-// next.
+// Adjacent vectors write a panel's row of W units. If W is not a multiple of the vector's length, the last vector
+// overlaps its neighbor. A single vector that is wider than W reaches into the following row, which is written next.
 template <class T, int W>
 struct PanelRow {
   static constexpr std::int64_t lanes = simd::lanes<T>, vectors = (W + lanes - 1) / lanes;
@@ -36,7 +35,7 @@ void pack_columns(std::int64_t n, std::int64_t k, const T* x, std::int64_t strid
     });
 }
 
-// Does the same for a panel whose rows are contiguous, in squares of lanes × lanes.
+// Does the same as pack_columns for a panel whose rows are contiguous, in squares of lanes × lanes units.
 template <class T, int W>
 void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, Computed<T> sign, T* out) noexcept {
   using Row = PanelRow<T, W>;
@@ -62,7 +61,8 @@ void pack_rows(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n
       copy_unit(x + i * stride_n + p, 1, i < n ? k - p : 0, sign, out + p * W + unit<T> * i);
 }
 
-// Packs panels whose columns are contiguous side by side, a few rows at a time. Each row is one stream of memory.
+// Packs all panels. If the columns of x are contiguous, packs a few rows at a time for all panels, so that each row is
+// read as one stream.
 template <class T, int W>
 void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std::int64_t stride_k, Computed<T> sign,
           T* out) noexcept {
@@ -70,8 +70,8 @@ void pack(std::int64_t n, std::int64_t k, const T* x, std::int64_t stride_n, std
     for (std::int64_t i = 0; i < n; i += W) pack_panel(n - i < W ? n - i : W, x + i * stride_n, out + i * padded<T>(k));
   };
   if (stride_n == 1) {
-    // The number of rows, each a stream of x, that are packed together. Larger: more streams than the hardware follows.
-    // Smaller: short runs in each panel.
+    // The number of rows that are packed together. Each row is a stream of x. Larger: there are more streams than the
+    // hardware prefetcher follows. Smaller: each panel is written in shorter runs.
     // bench: weft-bench --benchmark_filter=gemm-nn
     constexpr std::int64_t chunk = 16;
     for (std::int64_t p = 0; p < k; p += chunk)

@@ -80,7 +80,7 @@ WEFT_INLINE inline Vec<float> floats(Ints x) noexcept {
   return Vec<float>(static_cast<Vec<float>::register_type>(__builtin_convertvector(x, Floats)));
 }
 
-// Returns the place of column i's element p of k in a panel.
+// Returns the index in a panel of element p (0 ≤ p < k) of column i.
 WEFT_INLINE inline std::int64_t place(std::int64_t p, std::int64_t i) noexcept {
   return (p / unit * nr + i) * unit + p % unit;
 }
@@ -102,7 +102,8 @@ void dequantize(std::int64_t k, const std::int8_t* panel, std::int64_t i, float 
     y[p] = scale * static_cast<float>(static_cast<std::int8_t>(panel[place(p, i)] - offset));
 }
 
-// As integers, the bits of |x| have the same order as |x|. The bits of infinity and NaN are the largest.
+// Compares the bits of |x| as integers, which have the same order as the numbers. Infinity and NaN have the largest
+// bits.
 template <class T>
 float magnitude(std::int64_t n, const T* x) noexcept {
   const auto bits = [](Vec<float> v) WEFT_INLINE {
@@ -254,8 +255,8 @@ void widen(std::int64_t k, const std::int8_t* panel, std::int32_t* wide) noexcep
 }
 #endif
 
-// Multiplies R rows of digits by a panel, which is widened if Wide is true. This function is never inline, so that all
-// registers are available for the sums:
+// Multiplies R rows of digits by a panel, which is widened if Wide is true. This function is never inlined, so that all
+// registers are available for the sums. Its steps:
 //
 //   sums = 0, or the widened panel's initial sums
 //   for each group of 4 units:

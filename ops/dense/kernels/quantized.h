@@ -2,9 +2,9 @@
 // the pieces that the kernels process.
 //
 // A row of x is written as scale · d, or as scale · (256 d_0 + d_1): integers of one or two digits in -128 … 127, with
-// the higher digit first. The products treat each digit's numbers as a separate row, a row of digits. k is processed in
-// units of 32 bits of a row of digits: four bytes, or two digits of 16 bits for instruction sets that multiply 16-bit
-// integers.
+// the higher digit first. For the products, the higher digits of a row of x form a row of their own, called a row of
+// digits, and so do the lower digits. k is processed in units of 32 bits of a row of digits: four bytes, or two digits
+// of 16 bits for instruction sets that multiply 16-bit integers.
 //
 // For many rows, kernels for instruction sets with 16-bit products also widen a panel to 16 bits. For pairs of units
 // (x_0, x_1), (x_2, x_3) of a row of digits and (w_0, w_1), (w_2, w_3) of W they compute
@@ -27,8 +27,8 @@ constexpr std::int64_t digit_step = 64;
 constexpr std::int64_t wide_step = 4;
 constexpr std::int64_t wide_units(std::int64_t units) { return (units + wide_step - 1) / wide_step * wide_step; }
 
-// Some rows of y and the columns of one panel, times the scales. `rows` · `digits` is at most mr, or at most wide_mr
-// for a widened panel.
+// A tile of y: some rows, and the columns of one panel. The results are multiplied by the scales. `rows` · `digits` is
+// at most mr, or at most wide_mr for a widened panel.
 struct QuantizedTile {
   std::int64_t k;                // in units
   const std::int32_t* a;         // rows of digits; the digits of one row of x are adjacent
@@ -36,8 +36,8 @@ struct QuantizedTile {
   const std::int32_t* excesses;  // one for each row of digits
   const std::int8_t* panel;
   const std::int32_t* wide;  // the widened panel, or null
-  // The tile prefetches this address, next_step bytes further with each unit. For a widened panel the caller
-  // prefetches.
+  // The first address that the tile prefetches. With each unit, the address advances by next_step bytes. For a widened
+  // panel, the caller prefetches instead.
   const std::int8_t* next;
   std::int64_t next_step;
   int rows, digits;

@@ -113,7 +113,7 @@ struct Functor<Activation::silu> {
   }
 };
 
-// elu uses exp(x) - 1. Its variants with added 1 and 2 use exp(x) and exp(x) + 1. All three have the same derivative.
+// elu uses exp(x) - 1. The variants elu + 1 and elu + 2 use exp(x) and exp(x) + 1. All three have the same derivative.
 template <>
 struct Functor<Activation::elu> {
   template <class V>

@@ -1,5 +1,5 @@
 // Values and derivatives of an activation for n elements in whole vectors. Each function is compiled once for all
-// kernels of an instruction set. Kernels that process the result further pass a buffer for it.
+// kernels of an instruction set. A kernel that processes the values further passes a buffer for them.
 #pragma once
 #include <type_traits>
 
@@ -7,7 +7,7 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// The number of elements of such a buffer. The buffer stays in L1, and the activation is selected once per buffer.
+// The number of elements of the buffer. The buffer stays in L1, and the activation is selected once per buffer.
 inline constexpr std::int64_t activation_stage = 512;
 
 template <class T>
@@ -47,7 +47,7 @@ void activation_derivatives(Activation f, std::int64_t n, Computed<T>* y, const 
   computed_derivatives(f, n, y, computed(n, y, x));
 }
 
-// Calls part(i, m) for stages of n elements. A stage has m elements, starting at the i-th.
+// Divides n elements into stages, and calls part(i, m) for each stage, which has m elements, starting at element i.
 template <class F>
 void for_activation_stages(std::int64_t n, F part) noexcept {
   for (std::int64_t i = 0; i < n; i += activation_stage) part(i, n - i < activation_stage ? n - i : activation_stage);

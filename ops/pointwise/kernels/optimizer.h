@@ -1,4 +1,4 @@
-// Optimizer updates in place of n elements of flat arrays.
+// Update rules of optimizers. They update n elements of flat arrays in place.
 #pragma once
 #include <cstdint>
 

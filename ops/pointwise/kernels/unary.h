@@ -1,4 +1,4 @@
-// Functions of one array, and those of their derivatives that no other kernel computes in one pass.
+// Functions of one array, and derivatives that would take several passes with other kernels.
 #pragma once
 #include <cstdint>
 

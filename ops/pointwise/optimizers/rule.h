@@ -1,8 +1,7 @@
 // The file of an update rule has two parts. One is update_vector(constants, p, g, states), the formula for one vector,
 // which kernels call. The other is a struct with
 //   static constexpr const char* name
-//   static constexpr std::size_t states        number of state tensors of p's size, which are zero before the first
-// step
+//   static constexpr std::size_t states        number of state tensors of p's size, initially zero
 //   static constexpr double weight_decay       the default
 //   static constexpr double rate               the default learning rate, as a multiple of AdamW's
 //   static constexpr RuleOption options[]      the rule's own options

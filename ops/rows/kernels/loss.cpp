@@ -47,7 +47,7 @@ void distance_backward(Distance f, T delta, const T* x, const T* t, const T* dy,
   };
   switch (f) {
     case Distance::squared: return map([](V e) noexcept { return e + e; });
-    case Distance::absolute:  // a comparison with NaN is false, so that e itself gives NaN
+    case Distance::absolute:  // comparisons with NaN are false, so a NaN in e is returned
       return map([](V e) noexcept { return xsimd::select(e > V(0), V(1), xsimd::select(e < V(0), V(-1), e)); });
     case Distance::huber: return map([d = V(delta)](V e) noexcept { return math::at_most(math::at_least(e, -d), d); });
   }

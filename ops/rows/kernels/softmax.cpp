@@ -9,15 +9,15 @@ namespace {
 using simd::lanes;
 using simd::Vec;
 
-// The padding of a row's last vector: e^x of it is 0.
+// The padding of a row's last vector. Its exponential is 0.
 template <class T>
 inline constexpr Computed<T> padding = -math::Constants<Computed<T>>::infinity;
 
-// May miss a NaN in the row. The sum of the row then becomes NaN.
+// Returns the maximum of a row. It may miss a NaN, but then the sum of the row's exponentials is NaN.
 template <class T>
 Computed<T> row_max(const T* x, std::int64_t n) noexcept {
   constexpr std::int64_t step = lanes<T>;
-  Vec<T> m[4];  // four, so that comparisons don't wait for each other
+  Vec<T> m[4];  // four maxima, so that comparisons don't wait for each other
   for (Vec<T>& v : m) v = Vec<T>(padding<T>);
   std::int64_t i = 0;
   for (; i + 4 * step <= n; i += 4 * step)
@@ -62,7 +62,7 @@ RowStats<Computed<T>> row_stats(const T* x, std::int64_t n) noexcept {
 
 template <class T>
 void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept {
-  // Stores e^(x - max) in y, unless y would round it; then it is computed twice.
+  // Whether the first pass stores e^(x - max) in y. If y would round this value, both passes compute it.
   constexpr bool keeps_powers = std::is_same_v<T, Computed<T>>;
   for (std::int64_t r = 0; r < rows; ++r, x += n, y += n) {
     const Vec<T> m(row_max(x, n));

@@ -54,7 +54,7 @@ struct TwiddledBins {
   }
 };
 
-// The sources of all sequences. of(s) is the source of sequence s. SequencesBins are the targets.
+// The sources of all sequences. of(s) is the source of sequence s. SequencesBins contains the targets in the same way.
 template <class T>
 struct SequencesRows {
   const FftColumns<const T>& x;
@@ -82,7 +82,7 @@ void columns(const FftView<T>& plan, Source source, Target target, T* work) noex
                        [&](int64_t base, int64_t length) noexcept { run_last_pass(plan, base, length, rows, target); });
 }
 
-// Does the same for all sequences.
+// Runs the passes of all sequences.
 template <class T>
 void first_step(const FftView<T>& plan, int64_t sequences, SequencesRows<T> sources, SequencesBins<T> targets,
                 T* work) noexcept {
@@ -129,8 +129,8 @@ WEFT_FLATTEN void turn(const T* rows, int64_t n2, T* work) noexcept {
   }
 }
 
-// Whether the second step continues in registers with the transposed rows. AVX-512 has enough registers for this. In
-// f64 this is a sixth faster, in f32 a twentieth slower.
+// Whether the second step continues in registers with the transposed rows. AVX-512 has enough registers for this. This
+// is one sixth faster in f64 and one twentieth slower in f32.
 // bench: weft-bench --benchmark_filter='c2c(-f64)?/64x(256|512|1024)'
 template <class T>
 inline constexpr bool has_turned_pass = WEFT_HAS_AVX512 && sizeof(T) == 8;
@@ -155,8 +155,8 @@ template <class T>
   repeat<N>([&](auto k) WEFT_INLINE { to.store(k.value, a[k.value]); });
 }
 
-// Copies bins k1 + N1 k2 of sequences s, s + 1, …. Bins k2 come from row k2 of complex numbers, whose element number k1
-// + N1 s belongs to sequence s.
+// Copies all bins of as many sequences as fill the lanes, starting with sequence s. Row k2 of complex numbers contains,
+// for each of these sequences in turn, bins N1 k2 … N1 k2 + N1 - 1.
 template <int N1, class T>
 void split(const T* row, int64_t n2, const FftColumns<T>& y, int64_t s) noexcept {
   for (int64_t end = s + simd::lanes<T> / N1; s < end && s < y.count; ++s, row += 2 * N1) {
@@ -258,8 +258,8 @@ struct BinPairs {
   }
 };
 
-// Computes the last pairs first, from values that have not been overwritten. They may overlap the other pairs, and then
-// hold the same values.
+// Computes the last pairs first, from values that have not been overwritten. The last pairs may overlap the other
+// pairs, and then hold the same values.
 template <class T>
 void unpack(int64_t m, const T* w, T weight, T* y) noexcept {
   constexpr int64_t L = simd::lanes<T>;

@@ -22,8 +22,8 @@ struct FourStepView {
 template <class T>
 struct FourStepKernels {
   static constexpr std::string_view name = "fft_four_step";
-  // Computes y = factor times the transforms of the columns x, or their inverses without 1/n. y may be x. All steps are
-  // 2. `middle` has space for n · together + lanes · n2 complex elements, `work` for max(n1, n2) rows.
+  // Computes y = factor times the transforms of the columns x, or their inverses without 1/n. y may be x. x and y have
+  // step 2. `middle` has space for n · together + lanes · n2 complex elements, `work` for max(n1, n2) rows.
   void (*transform)(const FourStepView<T>& plan, const FftColumns<const T>& x, bool inverse, T factor,
                     const FftColumns<T>& y, T* middle, T* work) noexcept;
   // Works in place: computes the bins 0 … m of 2m real elements x from the m bins of z_j = x_2j + i x_(2j+1)

@@ -25,7 +25,7 @@ bool are_neighbours(const FftColumns<T>& x, std::int64_t apart) noexcept {
 }
 
 // The number of elements of a column that are copied before the next column, so that their rows stay in L1. It applies
-// to columns that are neither neighboring nor contiguous, which no benchmark has.
+// to columns that are neither neighboring nor contiguous. No benchmark covers this case.
 constexpr std::int64_t move_block = 16;
 
 // Loads the first `size` numbers of a vector, size <= lanes. The others are 0.

@@ -20,7 +20,8 @@ inline bool with_common_radix(std::int64_t radix, const F& f) noexcept {
   }
 }
 // Calls f(Index<radix>{}) for the radices whose passes are also compiled with other memory as source or target. In f64
-// there are none, because an additional pass costs less there, and these passes would be an eighth of the library.
+// there are none, because an additional pass costs less there, and these passes would make up one eighth of the
+// library's size.
 template <class T, class F>
 inline bool with_fused_radix(std::int64_t radix, const F& f) noexcept {
   if constexpr (std::is_same_v<T, float>) return with_common_radix(radix, f);
@@ -195,7 +196,8 @@ void run_last_pass(const FftView<T>& plan, std::int64_t base, std::int64_t lengt
   for (std::int64_t k = base; k < base + length; ++k) target.at(plan.bin_of_row[k], 0).store(0, rows.load(k));
 }
 
-// Runs the same pass in place, then value(row, v) for each result v, and then the first pass of decimation in time.
+// Runs the last pass of decimation in frequency in place, then value(row, v) for each result v, and then the first pass
+// of decimation in time.
 template <class T, class Value>
 void run_turn_pass(const FftView<T>& plan, std::int64_t base, std::int64_t length, WorkRows<T> rows,
                    const Value& value) noexcept {

@@ -2,7 +2,7 @@
 // exp(-2πi/n):
 //   E_k = (Z_k + conj Z_(m-k)) / 2,  O_k = (Z_k - conj Z_(m-k)) / 2i,
 //   X_k = E_k + w^k O_k,  X_(m-k) = conj(E_k - w^k O_k)
-// The inverse is for sums over all n bins of a spectrum of which only the bins 0 … m are given:
+// The inverse sums over all n bins, but only the bins 0 … m of the spectrum are given:
 //   Z_k = (X_k + conj X_(m-k)) + i w^-k (X_k - conj X_(m-k))
 #pragma once
 #include <cstdint>
@@ -27,8 +27,8 @@ struct RealFftKernels {
   // Works in place: converts Z in the plan's order to X.
   void (*unpack)(const RealFftView<T>& plan, T weight, T* work) noexcept;
   // Transforms neighboring columns x of 2m real elements to y, which receives factor times their bins 0 … m. Returns
-  // false and does nothing if the columns of x or y are not neighbors, or if there is no such pass. `next` is the first
-  // element of the columns after x, which have the same step.
+  // false and does nothing if the columns of x or y are not neighbors, if they don't fill the lanes, or if the plan
+  // uses Bluestein's algorithm. `next` is the first element of the columns after x, which have the same step.
   bool (*columns)(const RealFftView<T>& plan, const FftColumns<const T>& x, T weight, T factor, const FftColumns<T>& y,
                   const T* next, T* work) noexcept;
   // Works in place: converts X in natural order to Z.

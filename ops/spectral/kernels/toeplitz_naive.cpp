@@ -12,8 +12,8 @@ using std::int64_t;
 template <class T>
 constexpr int64_t row = 2 * simd::lanes<T>;
 
-// Computes R rows of y, starting at row i. All R rows have the first i + 1 terms. A causal product has a triangle of
-// other terms.
+// Computes R rows of y, starting at row i. In a causal product, all R rows have terms 0 … i, and the remaining terms
+// form a triangle. Otherwise all R rows have the same terms.
 template <class T, int R>
 void multiply_rows(int64_t n, const T* t, const T* x, bool causal, bool accumulate, int64_t i, T* y) noexcept {
   Vec<T> sums[R];

@@ -5,8 +5,8 @@
 // remainders modulo X^m - i, whose coefficient j is x_j + i x_(m+j). With X = ωY, ω = exp(πi/2m), the remainders become
 // complex sequences (x_j + i x_(m+j)) ω^j modulo Y^m - 1, which are multiplied by transforms of m elements. A product
 // of n <= m elements with lags -(n-1) … n-1 is such a product: lag l < 0 is X^l = -X^(2m+l), the upper halves of the
-// columns are 0, and y is the real part of the product. All points have modulus 1. The conjugate of a spectrum
-// therefore belongs to the transposed product and to correlations.
+// columns are 0, and y is the real part of the product. The transform evaluates polynomials at points of modulus 1. The
+// conjugate of a spectrum therefore belongs to the transposed product and to correlations.
 //
 // In rows with exchanged parts, the real and imaginary parts have changed places, so that a forward transform computes
 // the inverse.
