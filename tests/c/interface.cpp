@@ -149,6 +149,22 @@ TEST_CASE("C interface: a classifier's probabilities equal those of the C++ inte
   CHECK(std::vector<double>(answers.probabilities, answers.probabilities + answers.count) == expected);
 }
 
+TEST_CASE("C interface: a tagger gives logits for each token, a regression for each row") {
+  const TemporaryFolder folder;
+  const auto tokenizer = characters("abcdef");
+  for (const Task task : {Task::tagging, Task::regression}) {
+    const auto model = small_model("tnn", task, tokenizer->size(), 3, {});
+    CheckpointInfo info;
+    info.labels = {"A", "B", "C"};
+    const std::string path = folder / task_name(task);
+    save_checkpoint(path, *model, *tokenizer, info);
+    const std::vector<float> logits = run(Handle(path).model, {1, 2, 3, 2, 1});
+    CHECK(logits.size() == (task == Task::tagging ? 15 : 3));
+    const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3, 2, 1}, {1, 5});
+    CHECK(logits == (*load_checkpoint(path, Purpose::inference).model)(tokens).to_vector<float>());
+  }
+}
+
 TEST_CASE("C interface: training on rows in memory gives a model that weft_load reads") {
   const TemporaryFolder folder;
   std::vector<const char*> texts, labels;

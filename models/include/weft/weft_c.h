@@ -111,8 +111,8 @@ weft_status weft_model_info(const weft_model* model, weft_info* info);
 weft_status weft_label(const weft_model* model, int64_t index, const char** name);
 
 /// Runs the model on `rows` sequences of `length` tokens each, stored one after the other in `tokens`. For a language
-/// model, the result is `outputs` logits for each token of each row. For a classifier, the result is `outputs` logits
-/// for each row. A gMLP or a TNN then ignores token 0 as padding.
+/// model or a tagger, the result is `outputs` logits for each token of each row. For a classifier or a regression, the
+/// result is `outputs` numbers for each row. A gMLP or a TNN then ignores token 0 as padding.
 weft_status weft_run(const weft_model* model, const int64_t* tokens, int64_t rows, int64_t length, float* logits,
                      size_t capacity, size_t* count);
 
