@@ -17,8 +17,8 @@
 
 namespace {
 
-// Prints the error as one line on rank 0, and returns the exit code. Unless `told`, sends the error to the other ranks,
-// which don't know it yet.
+// Prints the error as one line on rank 0, and returns the exit code. Also sends the error to the other ranks, unless
+// `told` says that they already know about it.
 int fail(weft::Ranks* ranks, std::string what, int code, bool told = false) {
   if (ranks != nullptr && !told) try {
       ranks->fail(what);

@@ -23,7 +23,7 @@ const std::vector<Fixed>& fixed() {
       {"attn_dim", {}, "tiny attention"},
       {"circulant_matrix", {false}, "a circulant matrix"},
       {"shift_tokens", {0}, "token shift"},
-      {"act", {"none", "identity", "Identity", "Identity()"}, "an activation of the gate"}};
+      {"act", {"none", "identity", "Identity", "Identity()"}, "an activation function on the gate"}};
   return all;
 }
 
@@ -71,7 +71,7 @@ std::vector<std::string> GmlpArguments::notes(Task task) const {
   if (all_.is_null())
     return {std::string("there is no config.json: weft assumes that the model is ") +
             (task == Task::causal_lm ? "" : "not ") +
-            "causal, and that it has no token shift and no activation of the gate"};
+            "causal, and that it has no token shift and no activation function on the gate"};
   std::vector<std::string> all;
   double survival = 1;
   read_key(path_, all_, "prob_survival", survival);

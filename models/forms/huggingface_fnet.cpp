@@ -150,7 +150,8 @@ class Reader {
   // small, load_parameters() finds this later, as for any other wrong shape.
   void check_classes(std::int64_t count) const {
     const std::string weight = std::string(kind_->head_prefix) + "weight";
-    if (!file_.contains(weight)) fail("there is no " + weight + " in the file");
+    if (!file_.contains(weight))
+      fail("the architecture requires the tensor " + weight + ", which is not in model.safetensors");
     const Shape& shape = file_.shape(weight);
     if (shape.empty() || shape[0] < count)
       fail(std::to_string(count) + " labels (id2label, num_labels), but " + weight + " has the shape " +

@@ -95,7 +95,7 @@ TEST_CASE("g-mlp-pytorch: without a config.json the assumed defaults are reporte
   const Checkpoint causal = load_checkpoint_as(form, folder / "out");
   CHECK(causal.model->task() == Task::causal_lm);
   CHECK(
-      notes(causal, "assumes that the model is causal, and that it has no token shift and no activation of the gate"));
+      notes(causal, "assumes that the model is causal, and that it has no token shift and no activation function on the gate"));
   const Checkpoint masked = load_checkpoint_as(form, folder / "out", as(Task::masked_lm));
   CHECK(masked.model->task() == Task::masked_lm);
   CHECK(notes(masked, "assumes that it is not causal"));
@@ -113,7 +113,7 @@ TEST_CASE(
   };
   CHECK(contains(refused(R"({"causal":true,"shift_tokens":1})"),
                  "shift_tokens 1 is token shift, which weft's gMLP does not support"));
-  CHECK(contains(refused(R"j({"causal":true,"act":"Tanh()"})j"), "act \"Tanh()\" is an activation of the gate"));
+  CHECK(contains(refused(R"j({"causal":true,"act":"Tanh()"})j"), "act \"Tanh()\" is an activation function on the gate"));
   CHECK(contains(refused(R"({"causal":true,"heads":2})"), "heads 2 is a spatial gate of several heads"));
   CHECK(contains(refused(R"({"causal":true,"attn_dim":64})"), "attn_dim 64 is tiny attention"));
   CHECK(contains(refused(R"({"causal":true,"circulant_matrix":true})"), "circulant_matrix true is a circulant matrix"));

@@ -53,8 +53,8 @@ Command fill_mask_command(CLI::App& weft, weft::Ranks*) {
   o->add_to(*command, "Texts, one per line, with [mask] (in upper or lower case) for each symbol to fill in",
             "symbols per gap", "Print a JSON object for each text, with the filled-in text");
   command->footer(
-      "Prints one line for each gap, in the order of the gaps. The line contains SYMBOL, a tab and\n"
-      "PROBABILITY for each symbol.\n"
+      "Prints one line for each gap, in the order of the gaps. The line lists the most probable symbols,\n"
+      "each as SYMBOL and PROBABILITY, with tabs between all fields.\n"
       "Examples:\n"
       "  weft fill-mask book texts.txt --top 3 --json\n"
       "  echo \"To be, or not to b[mask]\" | weft fill-mask book");

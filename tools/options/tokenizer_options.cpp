@@ -87,8 +87,8 @@ std::shared_ptr<const weft::Tokenizer> read_tokenizer(const std::string& path) t
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw weft::Error(
-        "expected a file that weft tokenizer train wrote, got a folder (weft train --from RUN uses the "
-        "tokenizer of a run)");
+        "expected a tokenizer file, which `weft tokenizer train` or SentencePiece wrote, got a folder (`weft train "
+        "--from RUN` starts from a run, with its tokenizer and parameters)");
   return tokenizer_of(weft::os::read_file(path));
 } catch (const weft::Error& error) {
   const std::string message = error.what();

@@ -63,8 +63,8 @@ struct ParameterRange {
 /// A custom optimizer.
 struct OptimizerKind : OptimizerInfo {
   std::size_t states = 0;  ///< the number of state buffers, each of the size of the parameters
-  /// Changes the values and states of a range in place, without replacing a tensor. The options in `step` have the
-  /// order of `own`. The Optimizer calls this once per group in each step. If it throws for a group after the first
+  /// Changes the values and states of a range in place, without replacing a tensor. The values in `step.own` are in
+  /// the same order as the options in `own`. The Optimizer calls this once per group in each step. If it throws for a group after the first
   /// one, only some groups have been updated.
   std::function<void(ParameterRange& range, const UpdateStep& step)> update = {};
 };

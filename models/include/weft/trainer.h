@@ -50,13 +50,13 @@ struct Evaluation {
   double loss = 0;                          ///< the mean loss over all targets, in nats
   std::vector<Metric> metrics;              ///< the metrics that the data's meter measures
   std::int64_t predicted = 0;               ///< number of targets: symbols of a language model, or rows of a classifier
-  std::int64_t bytes = 0;                   ///< length of the text that these targets stand for; 0 for a classifier
+  std::int64_t bytes = 0;                   ///< length of the text that these targets stand for; 0 for other tasks
   std::optional<Confusion> confusion = {};  ///< for classifiers
 
   double metric(const std::string& name) const;  ///< throws an Error if no metric has that name
   double perplexity() const;                     ///< e^loss
   /// The loss in bits per byte of text. This value can be compared between tokenizers. Bytes that the tokenizer leaves
-  /// out (for example white space between words) or doesn't know do not count. There is no value for a classifier.
+  /// out (for example white space between words) or doesn't know do not count. Only language models have this value.
   std::optional<double> bits_per_byte() const;
 };
 

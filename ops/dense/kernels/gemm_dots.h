@@ -107,8 +107,8 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
                     WEFT_INLINE { write(c + s.value / V * c_row + s.value % V * lanes, sums[s.value], width); });
 }
 
-// Computes R rows of all columns, over a few steps of k. It processes several vectors at a time. With more rows, it
-// processes fewer vectors, so that the sums stay in registers.
+// Computes all columns of R rows of C over k steps, several vectors at a time. With more rows, it processes fewer
+// vectors, so that the sums stay in registers.
 template <int R, class T>
 void rows_of_steps(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
                    std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate) noexcept {
