@@ -106,7 +106,7 @@ double bytes_of_token(const Options& o, const NamedParameters& parameters) {
     const Tensor& value = parameter.value();
     if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
     else if (ends_with(name, "sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
-    else if (name.find(".toep.") != std::string::npos) continue;  // computes coefficients, not read for every token
+    else if (name.find(".toep.") != std::string::npos) continue;  // used for coefficients, not read for every token
     else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(value.numel());
   }
   if (is_tnn(size)) {  // the last 64 to 128 tokens and as many coefficients; earlier tokens are in summed products
@@ -146,7 +146,7 @@ void time_group(std::int64_t count, std::vector<double>* times, const std::funct
   }
 }
 
-// Times tokens around the requested context, alternating with reading. Each round starts from the same context.
+// Times tokens around the requested context, in turn with reading. Each round starts from the same context.
 Times measure(const Options& o, const Model& model, double bytes) {
   const auto numbers = static_cast<std::int64_t>(bytes / 4);
   const Tensor block = Tensor::zeros({numbers});

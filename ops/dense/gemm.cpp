@@ -122,8 +122,9 @@ void run_parts(const GemmKernels<T>& kernel, const GemmProblem<T>& g) {
 
 }  // namespace
 
-// With k <= 1, each column of B has at most one element, so the columns are also rows. If B has few columns, they
-// become the rows of the product that `oriented` makes.
+// B is read in two cases. With k <= 1, each column of B has at most one element, so the columns are also rows. If B has
+// few columns, `oriented` may transpose the product. The columns of B then become the rows of the transposed product,
+// which reads few rows without packing.
 bool reads_b(int64_t k, int64_t n) { return k <= 1 || n <= unpacked_rows; }
 
 template <class T>

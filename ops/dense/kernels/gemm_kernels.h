@@ -157,9 +157,9 @@ struct RowsAt {
 #endif
 };
 
-// The micro-kernel: R rows and V vectors of a tile. If Packs, it packs B while it multiplies; otherwise it reads a
-// packed B. If Interleaved, A is a panel of interleaved rows; otherwise A has contiguous rows. This function is never
-// inlined, so that all registers are available for the sums. Its steps:
+// The micro-kernel: R rows and V vectors of a tile. If `Packs` is true, it packs B while it multiplies. Otherwise, it
+// reads a packed B. If `Interleaved` is true, A is a panel of interleaved rows. Otherwise, A has contiguous rows. This
+// function is never inlined, so that all registers are available for the sums. Its steps:
 //
 //   prefetch the next tile's sums and A, and the operands of the epilogue
 //   sums = the previous sums, or 0

@@ -1,6 +1,6 @@
 /// \file
-/// The elementwise activation functions and their names. The function activation(), the Epilogue of linear layers, and
-/// the configs of models use these names. To add an activation, add a value and a name here, a functor in
+/// The elementwise activation functions and their names. activation() and the Epilogue of linear layers use the
+/// functions, and the configs of models use the names. To add an activation, add a value and a name here, a functor in
 /// ops/pointwise/kernels/activation_functors.h, a line in tests/ops/activation.cpp, and, in
 /// models/tnn/activation_lift.h, a bound for how far the activation can exceed its argument.
 #pragma once

@@ -35,8 +35,8 @@ auto with_floating(const char* op, DType dtype, F f) {
   if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));
   return with_real(op, dtype, f);
 }
-/// The element type float, double or bfloat16. P is the type of the pointer that with_real or with_floating passes to
-/// f.
+/// The type that P points to: float, double or bfloat16. P is the type of the pointer that with_real or with_floating
+/// passes to f.
 template <class P>
 using element_of = std::remove_pointer_t<P>;
 
