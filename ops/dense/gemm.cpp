@@ -8,9 +8,10 @@
 namespace weft::detail {
 namespace {
 
-// The maximum number of packed elements for which each item of a batch is a task with its own panels. For larger items,
-// the threads share each item. Larger: one thread computes a large item. Smaller: threads share small items, with more
-// overhead. bench: bench/operations/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
+// If the packed panels of an item of a batch have at most this number of elements, each item is a task with its own
+// panels. The threads share the work on a larger item. Larger: one thread computes a large item. Smaller: threads share
+// small items, with more overhead. bench: bench/operations/einsum_compare; weft-bench
+// --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
 
 // Returns the transposed product, Cᵀ = Bᵀ Aᵀ. The product must not have an epilogue.

@@ -14,8 +14,8 @@ namespace weft::detail::WEFT_ISA {
 namespace {
 
 constexpr std::int64_t line = 64;  // bytes of a cache line
-// The distance, in steps of k, at which a tile prefetches B. Larger: B is prefetched so early that L1 can't keep all of
-// it. Smaller: B is prefetched too late for the latency of L2.
+// The distance at which a tile prefetches B, in units along k (kernels/gemm.h). Larger: B is prefetched so early that
+// L1 can't keep all of it. Smaller: B is prefetched too late for the latency of L2.
 // bench: weft-bench --benchmark_filter=gemm-nn
 constexpr std::int64_t prefetch_steps = 24;
 

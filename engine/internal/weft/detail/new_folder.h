@@ -31,7 +31,7 @@ class NewFolder {
   bool keep_others(const std::vector<std::string>& left_out) const;
 
   std::string path_, old_;
-  int descriptor_;  // of the new folder; locked, so that other processes know that the folder is in use
+  int descriptor_;  // the new folder, locked so that other processes know that it is in use
 };
 
 }  // namespace weft::os
