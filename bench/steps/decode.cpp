@@ -97,7 +97,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 
 // The bytes that a token at position `context` needs: the weights, in the form that the precision stores, and the
-// history of each text. A TNN does not read tokens before the last 64 to 128 ones, because their products are already
+// history of each text. A TNN reads only the last 64 to 128 tokens, because the products of earlier tokens are already
 // summed.
 double bytes_of_token(const Options& o, const NamedParameters& parameters) {
   const Size& size = size_of(o.model);
