@@ -72,7 +72,7 @@ void cap_isa(const std::string& name, char** argv) {
   }
   if (is_new) {
     unbind();
-    execv("/proc/self/exe", argv);  // returns only if it fails; then only weft is capped
+    execv("/proc/self/exe", argv);  // returns only if it fails; in this case only weft is capped
   }
   Context::current().set_isa(isa);
 }

@@ -7,7 +7,7 @@
 
 namespace weft::bench {
 
-std::string cpu_name();  // "unknown" if the system does not say
+std::string cpu_name();  // "unknown" if the system does not report it
 
 std::int64_t last_level_cache();  // bytes; 0 if unknown
 

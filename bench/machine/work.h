@@ -13,7 +13,7 @@ enum class Peak { same, bf16, int8 };
 // `run` makes one call, on data that are prepared in advance.
 struct Work {
   std::function<void()> run;
-  double flops = 0;                   // nominal, of the plain form: complex transform 5 n log2 n, real 2.5 n log2 n
+  double flops = 0;                   // nominal; 5 n log2 n for a complex transform, 2.5 n log2 n for a real one
   double bytes = 0;                   // inputs and outputs, each counted once
   double elements = 0;                // per thread; set it to report cycles per element of work in cache
   Peak peak = Peak::same;             // the kind of its products

@@ -1,5 +1,5 @@
-// Benchmarks of dense products C (m, n) = A (m, k) B (k, n). Some have few rows of A and a B that is or is not in
-// cache. Also benchmarks of linear layers and einsum.
+// Benchmarks of dense products C (m, n) = A (m, k) B (k, n). Some have few rows of A, with a B that is in cache or not.
+// This file also contains the benchmarks of linear layers and einsum.
 #include "operations/family.h"
 
 namespace weft::bench {
@@ -27,7 +27,7 @@ void add(const std::string& kind, const Product& p, int threads, std::optional<R
   add_benchmarks(kind, sizes_of(p), label, threads, rival);
 }
 
-// Uses other work of weft with the same sizes as the peer.
+// Returns a rival that is other work of weft with the same sizes, such as the f32 product for a bf16 product.
 Rival plainer(const std::string& kind, const Product& p) {
   return {kind, [=](int threads) { return weft_work(kind, sizes_of(p), threads); }};
 }

@@ -46,7 +46,7 @@ std::function<void()> bf16_run(const std::string& form, const Sizes& s) {
 struct EinsumCase {
   std::string equation;
   std::vector<Shape> shapes;
-  double flops = 0;  // of the plain loop nest: one per operand and index combination
+  double flops = 0;  // for a single loop nest: one per operand and combination of indices
 
   explicit EinsumCase(const std::string& kind) {
     std::istringstream in(kind.substr(kind.find(':') + 1));

@@ -27,8 +27,9 @@ struct Entry {
 const std::vector<Entry>& entries();
 
 // Registers a benchmark with 1 thread and one with `threads` threads. If `kind` contains a colon, only the part before
-// it becomes part of the name. The peer is `rival` if it is given, otherwise FFTW or oneDNN if it supports the kind.
-// The first run prepares the work. Later runs reuse it, because repetitions of different benchmarks are interleaved.
+// it becomes part of the name. The peer is `rival` if it is given, otherwise FFTW or oneDNN if one of them supports the
+// kind. The first run prepares the work. Later runs reuse it, because repetitions of different benchmarks are
+// interleaved.
 void add_benchmarks(const std::string& kind, const Sizes& sizes, const std::string& label, int threads,
                     std::optional<Rival> rival = {});
 // Registers a benchmark without a peer, with exactly `threads` threads.

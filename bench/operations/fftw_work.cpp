@@ -69,7 +69,7 @@ std::function<void()> r2c_run(const Sizes& s) {
   return [=] { fftwf_execute_dft_r2c(plan.get(), in.get(), as_complex(out)); };
 }
 
-// Like weft, it does not overwrite its input.
+// Like weft's c2r, the transform does not overwrite its input.
 std::function<void()> c2r_run(const Sizes& s) {
   const std::int64_t size = 2 * s.b * (s.n / 2 + 1);
   const Buffer in = buffer(size), out = buffer(s.b * s.n);

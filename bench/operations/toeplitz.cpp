@@ -1,5 +1,5 @@
 // Benchmarks of the Toeplitz product: with kept spectra, with the transform of the coefficients, and forward with
-// backward. Also benchmarks of its naive form, its matrix form, and the circulant product.
+// backward. This file also contains benchmarks of its naive form, its matrix form, and the circulant product.
 #include "operations/family.h"
 
 namespace weft::bench {

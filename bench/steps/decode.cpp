@@ -97,7 +97,8 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 
 // The bytes that a token at position `context` needs: the weights, in the form that the precision stores, and the
-// history of each text.
+// history of each text. A TNN reads only the last 64 to 128 tokens, because the products of earlier tokens are already
+// summed.
 double bytes_of_token(const Options& o, const NamedParameters& parameters) {
   const Size& size = size_of(o.model);
   const double weight = o.precision == "int8" ? 1 : o.precision == "bf16" ? 2 : 4, kept = o.precision == "f32" ? 4 : 2;
@@ -106,10 +107,10 @@ double bytes_of_token(const Options& o, const NamedParameters& parameters) {
     const Tensor& value = parameter.value();
     if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
     else if (ends_with(name, "sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
-    else if (name.find(".toep.") != std::string::npos) continue;  // computes coefficients, not read for every token
+    else if (name.find(".toep.") != std::string::npos) continue;  // used for coefficients, not read for every token
     else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(value.numel());
   }
-  if (is_tnn(size)) {  // the last 64 to 128 tokens and as many coefficients; earlier tokens are in summed products
+  if (is_tnn(size)) {  // the last 64 to 128 tokens and as many coefficients
     const double rows = static_cast<double>(std::min<std::int64_t>(o.context, 96) * (o.batch + 1));
     return bytes + 4 * rows * static_cast<double>(size.layers * size.d_mixed);
   }
@@ -146,7 +147,7 @@ void time_group(std::int64_t count, std::vector<double>* times, const std::funct
   }
 }
 
-// Times tokens around the requested context, alternating with reading. Each round starts from the same context.
+// Times tokens around the requested context, in turn with reading. Each round starts from the same context.
 Times measure(const Options& o, const Model& model, double bytes) {
   const auto numbers = static_cast<std::int64_t>(bytes / 4);
   const Tensor block = Tensor::zeros({numbers});

@@ -26,7 +26,7 @@ constexpr std::int64_t untimed = 2;
 constexpr double learning_rate = 1e-4;
 constexpr std::int64_t copied = std::int64_t{64} << 20;  // bytes that a copy moves to measure the bandwidth
 
-// AdamW over all parameters without clipping. The norm of the gradients is computed anyway.
+// AdamW over all parameters without clipping. The step still computes the norm of the gradients.
 OptimizerOptions adamw() {
   OptimizerOptions options;
   options.clip = 0;

@@ -149,8 +149,8 @@ bool MemoryCache::keep(void* block, std::size_t size) noexcept {
   return true;
 }
 
-// Returns the last use of the least recently used size class, or the maximum value if no blocks are cached. The caller
-// must hold the mutex.
+// Returns the value of `uses` at the last use of the least recently used size class, or the maximum value if no blocks
+// are cached. The caller must hold the mutex.
 std::uint64_t MemoryCache::oldest_use() const noexcept {
   std::uint64_t oldest = UINT64_MAX;
   for (const auto& [size, same] : free_)

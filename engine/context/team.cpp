@@ -27,7 +27,7 @@ class TaskScope {
   TaskScope& operator=(const TaskScope&) = delete;
 };
 
-// Spins until ready() is true or `patience` is over. Returns whether it became true.
+// Spins until ready() is true or `patience` is over. Returns whether ready() became true.
 template <class Ready>
 bool spin_until(Ready ready) {
   const auto end = Clock::now() + patience;

@@ -159,8 +159,8 @@ std::uint32_t widen_half(std::uint16_t half) {
   return sign | bits;
 }
 
-// Returns a tensor whose element i is value(element i of the file). `To` is the integer type that holds the bits of the
-// tensor's elements.
+// Returns a tensor whose element i is value(x), where x is element i of the tensor in the file. `To` is the integer
+// type that holds the bits of the tensor's elements.
 template <class From, class To, class Value>
 Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value value) {
   Tensor t = Tensor::empty(shape, dtype);

@@ -88,7 +88,7 @@ std::string this_process() {
 }
 
 // Returns the contents of a lock file: the name of a process, or "". Returns nothing if the file can't be read, has a
-// second name or has other contents. A file with a second name or other contents does not belong to weft.
+// second hard link or has other contents. A file with a second hard link or other contents does not belong to weft.
 std::optional<std::string> holder_in(int descriptor) noexcept {
   struct stat s;
   if (::fstat(descriptor, &s) != 0 || s.st_nlink > 1) return std::nullopt;

@@ -12,7 +12,7 @@ void limit_cpus(CgroupLimits& limits, std::int64_t quota, std::int64_t period) {
     limits.cpus = std::min(limits.cpus, static_cast<double>(quota) / static_cast<double>(period));
 }
 
-// Reads the numbers at the start of the file. Returns false if the file starts with something else ("max").
+// Reads the numbers at the start of the file. Returns false if the file starts with something else, such as "max".
 template <class... T>
 bool read_numbers(const std::string& path, T&... numbers) {
   std::ifstream file(path);

@@ -1,6 +1,6 @@
 // Activation recomputation. The tape keeps one record for the whole function. Backward replaces this record with the
-// records of a second run. The leaves of the second run take over the gradients that the tape has so far. When they are
-// complete, the sums move back to the tape. Contributions are therefore added in the same order as without
+// records of a second run. The leaves of the second run take over the gradients that the tape has so far. When these
+// gradients are complete, they move back to the tape. Contributions are therefore added in the same order as without
 // recomputation.
 #include "weft/recompute.h"
 

@@ -85,8 +85,8 @@ std::optional<Transposed> transposed(const Nest<2>& nest) {
 // x for each element.
 template <class T>
 void copy_tiles(const Nest<2>& nest, Transposed axes, const T* x, T* y) {
-  // Rows and columns of a tile. Larger: its rows no longer stay in L1. Smaller: a row of f32 fills less than a cache
-  // line. bench: bench/steps/step_compare
+  // The number of rows and of columns of a tile. Larger: the rows of a tile no longer stay in L1. Smaller: a row of f32
+  // numbers fills less than a cache line. bench: bench/steps/step_compare
   constexpr std::int64_t tile = 16;
   const std::int64_t rows = nest.shape[axes.x_axis], columns = nest.shape[axes.y_axis];
   const std::int64_t x_step = nest.strides[axes.y_axis][0], y_step = nest.strides[axes.x_axis][1];

@@ -8,7 +8,7 @@
 namespace weft::detail {
 
 // The lines along an axis of n elements. Line (o, k), 0 <= o < outer, 0 <= k < inner, has the coordinates o on the axes
-// before it and k on the axes after it. In a contiguous tensor, its element i is at (o n + i) inner + k.
+// before that axis and k on the axes after it. In a contiguous tensor, element i of the line is at (o n + i) inner + k.
 struct Lines {
   std::int64_t outer = 1, n = 1, inner = 1;
 

@@ -1,6 +1,6 @@
 // The product c of two labeled tensors, a and b, is split into dense products. Each label belongs to one of four
 // groups, depending on which tensors have it: batch (a, b and c), m (a and c), n (b and c), k (a and b). Neighboring
-// axes of a group are merged if all tensors step through them evenly. If k still has several axes, one or both operands
+// axes of a group are merged if the strides of all tensors allow it. If k still has several axes, one or both operands
 // are copied so that k becomes one axis. gemm then multiplies the largest axes of m, n and k as a matrix product, with
 // the other axes as its batch. If the matrices are small and the innermost batch axis is contiguous, the kernel
 // batched_dot computes the products instead. It packs nothing.
@@ -85,13 +85,13 @@ Labelled without_own_labels(const Labelled& x, const Labels& other, const Labels
   return {sum_to_labels(x, kept), kept};
 }
 
-// The labels of a product, grouped by the tensors that have them, with the strides of the three tensors along each:
-// batch (a, b and c), m (a, c), n (b, c), k (a, b).
+// The labels of a product, grouped by the tensors that have them, with the strides of the three tensors along each
+// label. The groups are batch (a, b and c), m (a and c), n (b and c), and k (a and b).
 struct AxisGroups {
   std::vector<BatchAxis> batch, m, n, k;
 };
 
-// Merges neighboring axes along which every tensor steps evenly. The outermost axis comes first.
+// Merges neighboring axes if the strides of every tensor allow it. The outermost axis comes first.
 void fuse(std::vector<BatchAxis>& axes) {
   const auto outer = [](const BatchAxis& p, const BatchAxis& q) {
     return std::array{p.c, p.a, p.b} > std::array{q.c, q.a, q.b};

@@ -1,4 +1,4 @@
-// conv1d: depthwise convolutions are sums of products; all others are matrix products with the windows.
+// conv1d. It computes depthwise convolutions as sums of products, and all others as matrix products with the windows.
 #include <algorithm>
 
 #include "base/common.h"

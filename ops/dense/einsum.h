@@ -29,7 +29,7 @@ struct EinsumStep {
 };
 
 struct EinsumPlan {
-  std::vector<Labels> operands;  // with repeated indices, axis by axis
+  std::vector<Labels> operands;  // the label of each axis of each operand, with repetitions
   std::vector<Labels> labels;    // the labels of each node, without repetitions
   std::vector<EinsumStep> steps;
   Labels output;

@@ -8,9 +8,10 @@
 namespace weft::detail {
 namespace {
 
-// The maximum number of packed elements for which each item of a batch is a task with its own panels. For larger items,
-// the threads share each item. Larger: one thread computes a large item. Smaller: threads share small items, with more
-// overhead. bench: bench/operations/einsum_compare; weft-bench --benchmark_filter=toeplitz-matrix
+// If the packed panels of an item of a batch have at most this number of elements, each item is a task with its own
+// panels. The threads share the work on a larger item. Larger: one thread computes a large item. Smaller: threads share
+// small items, with more overhead. bench: bench/operations/einsum_compare; weft-bench
+// --benchmark_filter=toeplitz-matrix
 constexpr int64_t private_panels = 1 << 18;
 
 // Returns the transposed product, Cᵀ = Bᵀ Aᵀ. The product must not have an epilogue.
@@ -122,8 +123,9 @@ void run_parts(const GemmKernels<T>& kernel, const GemmProblem<T>& g) {
 
 }  // namespace
 
-// With k <= 1, each column of B has at most one element, so the columns are also rows. If B has few columns, they
-// become the rows of the product that `oriented` makes.
+// B is read in two cases. With k <= 1, each column of B has at most one element, so the columns are also rows. If B has
+// few columns, `oriented` may transpose the product. The columns of B then become the rows of the transposed product,
+// which reads few rows without packing.
 bool reads_b(int64_t k, int64_t n) { return k <= 1 || n <= unpacked_rows; }
 
 template <class T>

@@ -52,7 +52,7 @@ bool reads_b(std::int64_t k, std::int64_t n);
 template <class T>
 void gemm(const GemmProblem<T>& problem);
 // Uses the given kernels, which must belong to the current instruction set. Their kc, mc and nc may differ from the
-// default, which changes no bit of the result. packed_b must be null, because its panels have the default sizes.
+// defaults. Other values change no bit of the result. packed_b must be null, because its panels have the default sizes.
 template <class T>
 void gemm(const GemmProblem<T>& problem, const GemmKernels<T>& kernel);
 

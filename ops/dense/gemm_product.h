@@ -36,9 +36,9 @@ namespace weft::detail {
 using std::int64_t;
 
 // Thresholds for reading B without packing. B is not packed for up to unpacked_rows rows. The limit is
-// unpacked_dot_rows if A and B are contiguous along k and k is at least long_dot: the product then consists of dot
-// products, each of which ends in a sum over the lanes. Larger: B is read in place where packed panels would be faster.
-// Smaller: too few rows share the packed panels. Smaller long_dot: the sums over the lanes take too much time.
+// unpacked_dot_rows if A and B are contiguous along k and k is at least long_dot. In this case, the product consists of
+// dot products, each of which ends in a sum over the lanes. Larger: B is read in place where packed panels would be
+// faster. Smaller: too few rows share the packed panels. Smaller long_dot: the sums over the lanes take too much time.
 // bench: weft-bench --benchmark_filter='gemm-nt(-cold)?/[0-9]*x2048x512'
 inline constexpr int64_t unpacked_rows = 8;
 inline constexpr int64_t unpacked_dot_rows = 16;
@@ -98,7 +98,8 @@ struct Product {
   const In *a, *b;
   Out* c;
 
-  // The numbers of rows and columns that share a packed block of A and of B.
+  // super_rows() is the number of rows in a packed block of A, and super_n() is the number of columns in a packed block
+  // of B.
   int64_t super_rows() const {
     const int64_t across = (super_n() - 1) / kernel.nc + 1, down = std::max(super_tasks_down, super_tasks / across);
     return std::min(rounded_up(g.m, kernel.mr), down * kernel.mc);
@@ -110,7 +111,7 @@ struct Product {
   int64_t b_elements() const { return shares_b() ? super_n() * block_k() : 0; }
   // Whether sums are kept outside of C from one block of k to the next.
   bool sums_wait() const { return !holds_sums<T> && block_k() < g.k; }
-  // The number of rows that are processed for all of k before the next rows.
+  // The number of rows of C that are computed over all of k before the next rows.
   int64_t pass_rows() const {
     const int64_t all = rounded_up(g.m, kernel.mr), rows = super_rows();
     return sums_wait() ? std::min(all, std::max(rows, waiting_sums / super_n() / rows * rows)) : all;
@@ -139,7 +140,7 @@ struct Product {
     int64_t i0, rows, j0, columns, k0, k;
     bool first, last;  // whether this is the first or last block of k
     bool packs_b;      // this is the first block of the pass that reads this block of B
-    Sum* partial;      // sums of the block, starting at its first element of C, in rows of super_n(); or null
+    Sum* partial;      // the sums of the block, in rows of super_n() elements, or null
     int64_t depth() const { return padded<In>(k); }
   };
 

@@ -21,8 +21,8 @@ namespace {
 
 using std::int64_t;
 
-// The maximum number of multiply-adds of a text for which each text is a task, provided that there is at least one text
-// for each thread. For larger texts the threads share each text. Both ways give the same bits.
+// If a text takes at most this number of multiply-adds, each text is a task, provided that there is at least one text
+// for each thread. Otherwise, the threads share the work on each text. Both ways give the same bits.
 // bench: weft-step-bench --model gmlp --d-model 128 --batch 12 --seq-len 64
 constexpr int64_t small_text = 1 << 24;
 

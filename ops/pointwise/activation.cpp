@@ -18,8 +18,8 @@ struct detail::EnumNames<Activation> {
 
 namespace {
 
-// The names that PyTorch and transformers use for some activations, and the names that TNN's authors use. weft 0.1 also
-// wrote the names of TNN's authors.
+// The names that PyTorch and transformers use for some activations, and the names that TNN's authors use. Configs from
+// weft 0.1 may also contain the names of TNN's authors.
 constexpr ActivationName aliases[] = {
     {Activation::none, "identity"},
     {Activation::none, "linear"},

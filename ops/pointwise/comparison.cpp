@@ -1,4 +1,4 @@
-// Comparisons, whose results are masks of dtype i8, and where.
+// Comparisons, whose results are masks of dtype i8, and the operation `where`.
 #include "pointwise/kernels/comparison.h"
 
 #include <cmath>

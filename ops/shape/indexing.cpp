@@ -31,10 +31,12 @@ std::size_t checked_axis(const char* op, const Tensor& x, std::int64_t dim, cons
   return d;
 }
 
-// Where the elements of a tensor x lie that indices (…) along an axis choose: with the coordinates o before the axis and
-// k after it, at outer(o) + index · stride + inner(k).
+// The locations of the elements of a tensor x that indices (…) select along an axis. If an index has the position o on
+// the axes before this axis and the position k on the axes after it, both in row-major order, the element is at
+// outer(o) + index · stride + inner(k).
 struct Choice {
-  // Offsets in x's storage of the positions, in row-major order, of some of the indices' axes.
+  // Maps positions to offsets in x's storage. The positions number the coordinates on some axes of the indices in
+  // row-major order.
   struct Offsets {
     std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // sizes and strides; neighbors are merged where possible
 
@@ -53,7 +55,7 @@ struct Choice {
         offset += position % axes[i].first * axes[i].second;
       return offset;
     }
-    // The number of positions from this one on whose offsets differ by step().
+    // The number of consecutive positions, starting with this one, whose offsets increase by step().
     std::int64_t run(std::int64_t position) const { return axes.back().first - position % axes.back().first; }
     std::int64_t step() const { return axes.back().second; }
   };
@@ -69,7 +71,7 @@ struct Choice {
         stride(x.strides()[dim]) {}
 };
 
-// y[i] = x[…, index[i], …] for a contiguous index and y.
+// y[i] = x[…, index[i], …]. index and y are contiguous.
 template <class T>
 void gather_elements(const Choice& choice, const T* x, const std::int64_t* index, T* y) {
   const std::int64_t n = choice.lines.n, inner = choice.lines.inner, stride = choice.stride;
@@ -77,7 +79,8 @@ void gather_elements(const Choice& choice, const T* x, const std::int64_t* index
     while (at < end) {
       const std::int64_t row = at / inner, k = at % inner;
       const T* from = x + choice.outer(row / n) + choice.inner(k);
-      // Either the rest of a line, or a run along the last axis: both have a fixed step.
+      // Reads the rest of a line if the index axis is the last one, otherwise a run along the last axis. In both cases,
+      // `from` advances by a fixed step.
       const bool is_line = inner == 1;
       const std::int64_t step = is_line ? 0 : choice.inner.step();
       const std::int64_t run_end = std::min(end, at + (is_line ? n - row % n : choice.inner.run(k)));
@@ -87,7 +90,7 @@ void gather_elements(const Choice& choice, const T* x, const std::int64_t* index
   Context::current().parallel_for(choice.lines.outer * n * inner, task_elements, gather);
 }
 
-// y[…, index[i], …] += x[i], in the order of i, for a contiguous index and x. Each line of y belongs to one task.
+// y[…, index[i], …] += x[i], in the order of i. index and x are contiguous. Each line of y belongs to one task.
 template <class T>
 void scatter_elements(const Choice& choice, const T* x, const std::int64_t* index, T* y) {
   const std::int64_t n = choice.lines.n, inner = choice.lines.inner, stride = choice.stride, step = choice.inner.step();

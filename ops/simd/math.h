@@ -299,7 +299,7 @@ inline V sigmoid(V x) noexcept {
 }
 
 // Φ(x) = ½(1 + erf(x/√2)), and the derivative of xΦ(x), which is Φ(x) + xφ(x) with φ(x) = e^(-x²/2)/√(2π). In f32 both
-// are first computed for -|x|; for positive x the result is 1 minus this value.
+// are first computed for -|x|. For positive x the result is 1 minus this value.
 inline simd::Vec<float> normal_cdf(simd::Vec<float> x) noexcept {
   using V = simd::Vec<float>;
   const V a = at_most(xsimd::abs(x), V(Constants<float>::normal_max));

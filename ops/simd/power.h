@@ -110,7 +110,7 @@ inline simd::Vec<double> power_from(simd::Vec<double> magnitude, simd::Vec<doubl
   return xsimd::select(unity, V(1), result);
 }
 
-// x^y; f32 0.51 ULP, f64 1.3 ULP (1.2 if the result is a normal number).
+// x^y. The error is 0.51 ULP in f32 and 1.3 ULP in f64 (1.2 ULP if the result is a normal number).
 inline simd::Vec<double> pow(simd::Vec<double> x, simd::Vec<double> y) noexcept {
   return power_from(power_of_magnitude(xsimd::abs(x), y), x, y);
 }

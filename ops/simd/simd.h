@@ -319,8 +319,8 @@ struct EveryOtherBlock {
   static constexpr int at(int i) { return (2 * (i / E) + Odd) * E + i % E; }
 };
 
-// Transposes a square of lanes × lanes: v[i] lane j becomes v[j] lane i. First transposes the squares within blocks,
-// then the blocks.
+// Transposes a square of lanes × lanes elements. Lane j of v[i] becomes lane i of v[j]. First transposes the squares
+// within blocks, then the blocks.
 template <class T>
 WEFT_INLINE inline void transpose(Batch<T>* v) noexcept {
   constexpr int L = static_cast<int>(lanes<T>), E = 16 / static_cast<int>(sizeof(T));

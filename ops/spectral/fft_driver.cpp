@@ -119,7 +119,7 @@ struct Driver {
     });
   }
 
-  // Handles all other cases. It computes with complex elements. Missing elements and imaginary parts count as 0.
+  // Handles all other cases with complex elements. Missing elements and imaginary parts count as 0.
   void general(const FftPlan<T>& plan) const {
     const int64_t lanes = kernel.lanes, half = t.n / 2 + 1;
     const int64_t given = t.given_weight != 0 ? half : t.n, wanted = t.wanted_weight != 0 ? half : t.n;

@@ -41,8 +41,8 @@ class ToeplitzOperand {
   ToeplitzOperand(T* data, const Tensor& x)
       : data_(data), batch_(x.rank() == 4 ? x.strides()[0] : 0), channels_(one_row(x), 1) {}
 
-  // `count` channels, starting at `first`. In the columns of up_from(row), element k is row + k of the tensor. In the
-  // columns of down_from(row), it is row - k.
+  // `count` channels, starting at `first`. In the columns of up_from(row), element k is element row + k of the tensor's
+  // columns. In the columns of down_from(row), it is element row - k.
   class Tile {
    public:
     FftColumns<T> up_from(std::int64_t row) const { return {data + row * step, step, offset, count}; }

@@ -31,8 +31,8 @@ class Executor {
  public:
   virtual ~Executor() = default;
   /// Calls task(0) … task(count - 1), each exactly once, on any threads, in any order or concurrently. Returns after
-  /// all calls have returned. A call that starts after all the work is done returns immediately. `task` does not throw.
-  /// run() may throw only when no call of `task` is running and none will follow.
+  /// all calls have returned. A call of `task` that starts after all the work is done returns immediately. `task` does
+  /// not throw. run() may throw only when no call of `task` is running and none will follow.
   virtual void run(int count, FunctionRef<void(int index)> task) = 0;
 };
 

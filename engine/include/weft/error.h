@@ -7,7 +7,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The message names the operation, what was expected and what was found:
+/// The message names the operation, what was expected and what was found. Example:
 /// `[einsum] "ij,jk->ik": index j has size 7 in operand 0 but 5 in operand 1`
 class Error : public std::runtime_error {
  public:

@@ -18,7 +18,8 @@ std::int64_t second_cache() noexcept;
 std::uint64_t physical_memory() noexcept;       ///< bytes: the machine's memory or the cgroup limit, whichever is less
 std::uint64_t peak_resident_memory() noexcept;  ///< peak resident memory of this process so far, in bytes
 
-/// The paths of the program and, if weft is a shared library, of the library. Empty if the system does not report them.
+/// The paths of the program and, if weft is a shared library, of the library. The list is empty if the system does not
+/// report them.
 std::vector<std::string> program_files();
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< bytes
@@ -26,8 +27,8 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;  ///< bytes
 /// size of a huge page. Returns null if there is not enough memory.
 void* map_pages(std::size_t bytes) noexcept;
 void unmap_pages(void* block, std::size_t bytes) noexcept;  ///< unmaps pages from map_pages(bytes)
-/// Uses small pages for the end of a block that fills a huge page only partly. A long-lived block then takes no more
-/// memory than it needs.
+/// If the end of a block fills a huge page only partly, uses small pages for this end. A long-lived block then takes no
+/// more memory than it needs.
 void small_pages_at_end(void* block, std::size_t bytes) noexcept;
 
 /// A read-only mapping of a whole file. The file is unmapped when the last copy of `owner` is destroyed. While it is
@@ -115,7 +116,7 @@ void remove_abandoned_files(const std::string& folder);
 
 /// An exclusive lock on a folder. Only one process can hold the lock at a time. When that process ends, even if it is
 /// killed, the system releases the lock. The lock is an flock on the file ".lock" in the folder. This file names the
-/// process that holds the lock. On a file system without locks, it does not exclude other processes.
+/// process that holds the lock. On a file system without locks, FolderLock does not exclude other processes.
 class FolderLock {
  public:
   /// Error if another process holds the lock. The message names that process. Error if the file ".lock" can't be opened

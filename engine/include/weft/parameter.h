@@ -25,7 +25,8 @@ namespace detail {
 class Parameter {
  public:
   Parameter() = default;  ///< an undefined parameter
-  /// A parameter with this value. Error unless the value is bf16, f32 or f64. The optimizers train only f32 and f64.
+  /// A parameter with this value. Error unless the value is bf16, f32 or f64. The optimizers train only f32 and f64
+  /// parameters.
   explicit Parameter(Tensor value, bool trainable = true);
 
   /// False only for a default-constructed Parameter().

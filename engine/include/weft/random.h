@@ -1,7 +1,7 @@
 /// \file
 /// Counter-based random numbers. Element i of a stream depends only on (seed, stream, i). Any thread may therefore
 /// compute any part, and the numbers are the same for every number of threads and every instruction set.
-/// Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (SC 2011).
+/// The generator is Philox4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,8 +20,8 @@ class Random {
   /// The given stream of a seed. The streams of one seed are independent.
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0) noexcept : seed_(seed), stream_(stream) {}
 
-  std::uint64_t seed() const noexcept { return seed_; }      ///< as given
-  std::uint64_t stream() const noexcept { return stream_; }  ///< as given
+  std::uint64_t seed() const noexcept { return seed_; }      ///< the seed of the constructor
+  std::uint64_t stream() const noexcept { return stream_; }  ///< the stream of the constructor
 
   /// bits, uniform, normal and below return element i of this stream in four formats. All four use the same random
   /// bits. normal(2j) and normal(2j + 1) both use the bits of the two elements 2j and 2j + 1. For independent numbers

@@ -13,8 +13,8 @@ using Recomputed = std::function<Tensor(const Inputs& in)>;
 
 /// Returns fn(in). The current tape saves only the inputs, and backward runs fn again and differentiates this second
 /// run. If each of a model's L layers runs through recompute, a training step holds the inputs of all L layers but the
-/// saved tensors of only one layer at a time. It takes the time of one more forward pass. Without a tape, recompute
-/// only calls fn(in).
+/// saved tensors of only one layer at a time. Recomputation takes the time of one more forward pass. Without a tape,
+/// recompute only calls fn(in).
 ///
 /// fn must compute the same result in every run. Until the tape's backward is done, everything that fn refers to must
 /// exist and stay unchanged. Random numbers must be the same in each run (weft/random.h). fn may read any parameters,

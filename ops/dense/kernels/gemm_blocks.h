@@ -23,8 +23,8 @@ struct Blocks {
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors sums
   int panel_sums;             // `dot_panels` keeps this many sums
   // If rows of A are read in place, a load broadcasts each unit. On NEON there is one such load for three products, and
-  // it also uses the ports of products. Packing A takes few instructions per element, compared to the n / lanes
-  // products per element.
+  // this load occupies execution ports that the products need. Packing A takes few instructions per element, compared
+  // with the n / lanes products per element.
   RowsOfA rows_of_a = RowsOfA::in_place;
 };
 // bench: WEFT_ISA=… weft-bench --benchmark_filter='gemm-nn|linear'. For few rows: 'gemm-nt(-cold)?/[0-9]*x2048x512'

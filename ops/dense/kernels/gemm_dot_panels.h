@@ -5,7 +5,7 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// With several rows of A, the number of steps of k whose products are added before the sums are stored. A step is
+// With several rows of A, the number of steps whose products are added before the sums are stored. A step consists of
 // `lanes` rows of a panel. Larger: sums are loaded and stored less often. Smaller: the prefetch distance is shorter.
 // bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 inline constexpr std::int64_t panel_steps = 48;

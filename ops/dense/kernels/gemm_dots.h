@@ -75,10 +75,10 @@ void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_
   else by(Index<blocks.dot_columns>{});
 }
 
-// For up to rows_in_steps rows of C, the kernel processes all columns for rows_steps steps of k before it continues
-// with the next steps. The rows of B of these steps lie in pages that the TLB holds. Larger rows_steps: the steps need
-// more pages than the TLB holds. Smaller: C is stored and loaded more often. Larger rows_in_steps: storing and loading
-// C costs more time than the TLB saves.
+// For up to rows_in_steps rows of C, the kernel reads all columns of rows_steps rows of B before it continues with the
+// next rows of B. The pages of these rows fit into the TLB. Larger rows_steps: the rows of B need more pages than the
+// TLB holds. Smaller: C is stored and loaded more often. Larger rows_in_steps: storing and loading C costs more time
+// than the TLB saves.
 // bench: weft-bench --benchmark_filter='gemm-nn/[0-9]x2048x512'
 constexpr std::int64_t rows_steps = 32, rows_in_steps = 7;
 
@@ -107,8 +107,8 @@ void rows_block(std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_c
                     WEFT_INLINE { write(c + s.value / V * c_row + s.value % V * lanes, sums[s.value], width); });
 }
 
-// Computes all columns of R rows of C over k steps, several vectors at a time. With more rows, it processes fewer
-// vectors, so that the sums stay in registers.
+// Multiplies R rows of A by k rows of B for all columns of C, several vectors at a time. With more rows, it processes
+// fewer vectors, so that the sums stay in registers.
 template <int R, class T>
 void rows_of_steps(std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
                    std::int64_t b_row, Computed<T>* c, std::int64_t c_row, bool accumulate) noexcept {

@@ -14,8 +14,8 @@ namespace weft::detail::WEFT_ISA {
 namespace {
 
 constexpr std::int64_t line = 64;  // bytes of a cache line
-// The distance, in steps of k, at which a tile prefetches B. Larger: B is prefetched so early that L1 can't keep all of
-// it. Smaller: B is prefetched too late for the latency of L2.
+// The distance at which a tile prefetches B, in units along k (kernels/gemm.h). Larger: B is prefetched so early that
+// L1 can't keep all of it. Smaller: B is prefetched too late for the latency of L2.
 // bench: weft-bench --benchmark_filter=gemm-nn
 constexpr std::int64_t prefetch_steps = 24;
 
@@ -157,9 +157,9 @@ struct RowsAt {
 #endif
 };
 
-// The micro-kernel: R rows and V vectors of a tile. If Packs, it packs B while it multiplies; otherwise it reads a
-// packed B. If Interleaved, A is a panel of interleaved rows; otherwise A has contiguous rows. This function is never
-// inlined, so that all registers are available for the sums. Its steps:
+// The micro-kernel: R rows and V vectors of a tile. If `Packs` is true, it packs B while it multiplies. Otherwise, it
+// reads a packed B. If `Interleaved` is true, A is a panel of interleaved rows. Otherwise, A has contiguous rows. This
+// function is never inlined, so that all registers are available for the sums. Its steps:
 //
 //   prefetch the next tile's sums and A, and the operands of the epilogue
 //   sums = the previous sums, or 0

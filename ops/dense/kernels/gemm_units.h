@@ -105,7 +105,7 @@ WEFT_INLINE inline Vec<T> broadcast_unit(const T* p) noexcept {
   return Vec<T>(x);
 }
 
-// Does the same as broadcast_unit for a unit of which only one element exists.
+// Does the same as broadcast_unit for a unit that has only one element.
 template <class T>
 WEFT_INLINE inline Vec<T> broadcast_last(const T* p) noexcept {
   if constexpr (is_pairs<T>) return of_bits(simd::Words{} + p->bits);

@@ -1,8 +1,8 @@
 /// \file
-/// The elementwise activation functions and their names. activation(), the Epilogue of linear and model configs use
-/// them. To add an activation, add a value and a name here, a functor in ops/pointwise/kernels/activation_functors.h, a
-/// bound for how far the activation can exceed its argument in models/tnn/activation_lift.h, and a line in
-/// tests/ops/activation.cpp.
+/// The elementwise activation functions and their names. activation() and the Epilogue of linear layers use the
+/// functions, and the configs of models use the names. To add an activation, add a value and a name here, a functor in
+/// ops/pointwise/kernels/activation_functors.h, a line in tests/ops/activation.cpp, and, in
+/// models/tnn/activation_lift.h, a bound for how far the activation can exceed its argument.
 #pragma once
 #include <string>
 
@@ -54,7 +54,7 @@ inline constexpr int activation_count = static_cast<int>(sizeof activation_names
 /// The name of an activation. Error for a numeric value that is not an activation.
 const char* activation_name(Activation activation);
 
-/// The activation with this name. The function also accepts names that PyTorch, transformers and TNN's authors use
+/// The activation with this name. The function also accepts the names that PyTorch, transformers and TNN's authors use
 /// (gelu_new, swish, linear, leak, …). Error for an unknown name.
 Activation activation_from_name(const std::string& name);
 

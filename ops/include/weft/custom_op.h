@@ -29,14 +29,14 @@ auto with_real(const char* op, DType dtype, F f) {
   if (dtype != DType::f32) fail(op, std::string("expected dtype f32 or f64, got ") + dtype_name(dtype));
   return f(static_cast<float*>(nullptr));
 }
-/// Like with_real, but also accepts bf16, for which f receives a bfloat16*.
+/// Like with_real, but also accepts bf16. In this case, f receives a null pointer of type bfloat16*.
 template <class F>
 auto with_floating(const char* op, DType dtype, F f) {
   if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));
   return with_real(op, dtype, f);
 }
-/// The element type (float, double or bfloat16) for the type of the pointer that with_real or with_floating passes to
-/// f.
+/// The type that P points to: float, double or bfloat16. P is the type of the pointer that with_real or with_floating
+/// passes to f.
 template <class P>
 using element_of = std::remove_pointer_t<P>;
 

@@ -13,9 +13,9 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The matrix product with the rules of numpy.matmul: a (…, m, k) or (k), b (…, k, n) or (k). The operands are real,
-/// bf16 or complex. Unless stated otherwise, the products in this header accumulate bf16 input in f32 and round each
-/// element of the result once, to bf16.
+/// The matrix product with the rules of numpy.matmul. a has shape (…, m, k) or (k), and b has shape (…, k, n) or (k).
+/// The operands are real, bf16 or complex. Unless stated otherwise, the products in this header accumulate bf16 input
+/// in f32 and round each element of the result once, to bf16.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 /// The operations that `linear` fuses with the product, so that y = residual + gate ⊙ act(x Wᵀ + b). They run on each
@@ -47,8 +47,8 @@ Tensor row_products(const Tensor& rows, const Tensor& x);
 /// A weight (out, in) for linear, of dtype f32, f64 or bf16, together with a packed copy of it. The elements of the
 /// copy are in the order in which products read them, so that inference does not rearrange the weight in each call. The
 /// copy is used if x has the copy's dtype and the current instruction set is the one for which the copy was made.
-/// Otherwise, the weight itself is used. It is also read if it has at most 8 rows or at most one column. The weight is
-/// a constant here and gets no gradient. Thread-safe.
+/// Otherwise, the weight itself is used. Products also read the weight itself if it has at most 8 rows or at most one
+/// column. The weight is a constant here and gets no gradient. Thread-safe.
 class PackedWeight {
  public:
   /// Packs the weight for an x of the weight's dtype.
@@ -96,9 +96,9 @@ Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, c
 /// recorded.
 Tensor spatial_gate_last(const Tensor& gate, const std::vector<Tensor>& x, const Tensor& weight, const Tensor& bias);
 
-/// numpy.einsum, with the whole syntax of its equations. An axis of size 1 is broadcast to the size that its index has
-/// in the other operands. The operands are real, bf16 or complex, and have the same dtype. With more than two operands,
-/// each product of two tensors is rounded to this dtype.
+/// The same as numpy.einsum, including the whole syntax of numpy's equations. An axis of size 1 is broadcast to the
+/// size that its index has in the other operands. The operands are real, bf16 or complex, and have the same dtype. With
+/// more than two operands, each product of two tensors is rounded to this dtype.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 /// The options of conv1d.

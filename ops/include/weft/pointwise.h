@@ -47,7 +47,7 @@ Tensor operator/(const Tensor& x, double c);
 /// c / x, for a real or complex x.
 Tensor operator/(double c, const Tensor& x);
 
-/// e^x. This function and the following ones take real tensors.
+/// e^x. Unless stated otherwise, this function and the following ones take real tensors.
 Tensor exp(const Tensor& x);
 /// The natural logarithm.
 Tensor log(const Tensor& x);

@@ -11,10 +11,10 @@
 namespace weft {
 
 /// A constant weight (out, in) that is quantized to 8 bits with one scale for each row:
-/// weight[i][j] ≈ scale[i] · values[i][j]. It takes about a quarter of the memory of an f32 weight. The values are
-/// stored only once, in the order in which products read them. This order depends on the instruction set of the context
-/// that created the object. With another instruction set, every product must rearrange the values. Copies of this
-/// object share the weight. Thread-safe.
+/// weight[i][j] ≈ scale[i] · values[i][j]. A quantized weight takes about a quarter of the memory of an f32 weight. The
+/// values are stored only once, in the order in which products read them. This order depends on the instruction set of
+/// the context that created the object. With another instruction set, every product must rearrange the values. Copies
+/// of this object share the weight. Thread-safe.
 class QuantizedWeight {
  public:
   /// Quantizes a bf16, f32 or f64 weight (out, in). An f64 weight is first rounded to f32. The scale of a row is

@@ -26,7 +26,7 @@ Tensor argmax(const Tensor& x, std::int64_t dim, bool keepdim = false);
 /// The index (i64) of the first minimum of a real x along dim. NaN counts as smaller than all numbers.
 Tensor argmin(const Tensor& x, std::int64_t dim, bool keepdim = false);
 
-/// Elements and their indices along an axis: the result of topk.
+/// The result of topk: elements of a tensor, and their indices along an axis.
 struct TopK {
   Tensor values;   ///< the elements; differentiable
   Tensor indices;  ///< their indices along the axis, with dtype i64 and the shape of values
@@ -90,8 +90,9 @@ enum class Reduction {
 /// The squared error (x - target)².
 ///
 /// These rules apply to this loss and to the following ones. x is the output of a model, and the target has the same
-/// shape. Both are real or bf16. If the target has another dtype than x, it is cast to x's dtype. For a bf16 x, the
-/// loss computes in f32 and returns f32. The losses are differentiable with respect to both arguments.
+/// shape. Both are real or bf16. If the dtype of the target differs from x's dtype, the target is cast to x's dtype.
+/// For a bf16 x, the loss computes in f32 and returns f32. The losses are differentiable with respect to both
+/// arguments.
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
 /// The absolute error |x - target|, with the rules of mse_loss. The gradient is 0 where x equals the target.
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean);
@@ -103,11 +104,11 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta = 1, Reduc
 /// overflow.
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
                                         Reduction reduction = Reduction::mean);
-/// The Kullback-Leibler divergence with the terms t (ln t - x), like PyTorch's kl_div, with the rules of mse_loss. x
+/// The Kullback-Leibler divergence, like PyTorch's kl_div. Its terms are t (ln t - x). The rules of mse_loss apply. x
 /// contains logarithms of probabilities. The target t contains probabilities, or their logarithms if log_target is
 /// true. Where t is 0, ln t counts as 0. The divergence of a row of probabilities is the sum of its terms. For a
-/// matrix, Reduction::batch_mean is therefore the mean divergence of the rows. Reduction::mean is smaller by a factor
-/// of the number of columns.
+/// matrix, Reduction::batch_mean therefore gives the mean divergence of the rows. Reduction::mean gives this value
+/// divided by the number of columns.
 Tensor kl_divergence(const Tensor& x, const Tensor& target, Reduction reduction = Reduction::mean,
                      bool log_target = false);
 

@@ -47,9 +47,9 @@ Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64
 Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 /// The upper triangle of each matrix of x (…, rows, columns). Elements x_ij with j < i + diagonal become 0.
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
-/// The numbers start, start + step, … before stop, as in numpy. The result has shape (n), where n is (stop - start) /
-/// step, rounded up. Error for a step of 0, and for dtypes other than i64, f32 and f64. For i64, start and step must be
-/// whole numbers, and the magnitude of start, stop and step may be at most 2^53.
+/// The numbers start, start + step, …, up to but not including stop, as in numpy.arange. The result has shape (n),
+/// where n is (stop - start) / step, rounded up. Error for a step of 0, and for dtypes other than i64, f32 and f64. For
+/// i64, start and step must be whole numbers, and the magnitude of start, stop and step may be at most 2^53.
 Tensor arange(double start, double stop, double step = 1, DType dtype = DType::i64);
 /// One-hot vectors: indices (…) of dtype i64 -> (…, classes). Each vector is 1 at its index and 0 elsewhere. dtype is
 /// bf16, f32 or f64. Error for an index outside 0 … classes-1.
@@ -60,8 +60,8 @@ Tensor one_hot(const Tensor& indices, std::int64_t classes, DType dtype = DType:
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& indices);
 /// Selects elements of x, which may have any dtype. The result has the shape of index. Along dim, the elements of index
 /// are the positions in x. Along the other axes, each position in x is the same as in the result. For a matrix and dim
-/// 1, y_ij = x_(i, index_ij). index has dtype i64 and x's rank, and only its axis dim may be longer than that of x.
-/// Error for an index outside 0 … x.size(dim)-1.
+/// 1, y_ij = x_(i, index_ij). index has dtype i64 and x's rank. Along every axis except dim, index must not be longer
+/// than x. Error for an index outside 0 … x.size(dim)-1.
 Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 /// A copy of a real x to which the elements of source are added, at the positions that gather would read with the same
 /// index. For a matrix and dim 1, source_ij is added to the element at (i, index_ij). index and source have the same

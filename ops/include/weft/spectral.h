@@ -12,7 +12,7 @@ namespace weft {
 /// The normalization of a transform of length n and of its inverse.
 enum class FftNorm {
   backward,  ///< the inverse is divided by n
-  ortho,     ///< the transform and its inverse are divided by √n
+  ortho,     ///< the transform and its inverse are each divided by √n
   forward,   ///< the transform is divided by n
 };
 /// The discrete Fourier transform y_k = Σ_j x_j exp(-2πi jk/n) along one axis, of any length n >= 1. x is real or
@@ -23,8 +23,8 @@ Tensor ifft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::back
 /// The first n/2 + 1 elements (n/2 rounded down) of fft for a real x. The other elements are the complex conjugates of
 /// these.
 Tensor rfft(const Tensor& x, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
-/// The inverse of rfft: n/2 + 1 complex elements -> n real elements. The size of x does not tell whether n is even or
-/// odd, so n must be given. The imaginary parts of element 0 and, for even n, of element n/2 are ignored.
+/// The inverse of rfft: n/2 + 1 complex elements -> n real elements. The size of x does not determine whether n is even
+/// or odd, so the caller must pass n. The imaginary parts of element 0 and, for even n, of element n/2 are ignored.
 Tensor irfft(const Tensor& x, std::int64_t n, std::int64_t dim = -1, FftNorm norm = FftNorm::backward);
 /// The two-dimensional transform: fft along both axes.
 Tensor fft2(const Tensor& x, std::int64_t dim0, std::int64_t dim1, FftNorm norm = FftNorm::backward);
@@ -40,7 +40,7 @@ Tensor fourier_mix(const Tensor& x, std::int64_t sequence_dim, std::int64_t hidd
 
 /// How a Toeplitz product is computed.
 enum class ToeplitzForm {
-  automatic,  ///< naive or ring, depending on the costs that a model predicts for the sizes
+  automatic,  ///< naive or ring: the form with the lower estimated cost for these sizes
   naive,      ///< the sums of the definition
   matrix,     ///< a matrix product with the Toeplitz matrix T
   ring,       ///< transforms in a ring of polynomials
@@ -49,10 +49,10 @@ enum class ToeplitzForm {
 /// y_i = Σ_j t_(i-j) x_j along axis n. t has x's dtype, or f32 if x is bf16.
 /// If `causal` is false, t (h, 2n-1, d) contains t_-(n-1) … t_(n-1).
 /// If `causal` is true, t (h, n, d) contains t_0 … t_(n-1), and the sum covers only j <= i.
-/// The error of the ring form is below 8 u ‖t‖₂ ‖x‖₂, where ‖t‖₂ and ‖x‖₂ are the norms of the channel, and u is 2^-24
-/// in f32 and 2^-53 in f64. An error of this size may remain even where the exact sum is 0. Therefore, with the ring
-/// form, later elements of x may change y_i by rounding errors even if `causal` is true. With the naive form they never
-/// change y_i, and with the matrix form they do not if x is finite.
+/// The error of the ring form is below 8 u ‖t‖₂ ‖x‖₂, where ‖t‖₂ and ‖x‖₂ are the norms of t and x in the same channel,
+/// and u is 2^-24 in f32 and 2^-53 in f64. An error of this size may remain even where the exact sum is 0. Therefore,
+/// with the ring form, later elements of x may change y_i by rounding errors even if `causal` is true. With the naive
+/// form they never change y_i, and with the matrix form they do not if x is finite.
 Tensor toeplitz_product(const Tensor& x, const Tensor& t, bool causal, ToeplitzForm form = ToeplitzForm::automatic);
 /// The gradients of toeplitz_product. A gradient that was not requested is undefined.
 struct ToeplitzGradients {

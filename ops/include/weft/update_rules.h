@@ -40,8 +40,8 @@ struct UpdateStep {
   double lr = 0;                             ///< the learning rate
   std::vector<double> own = {};              ///< the values of the rule's options, in the order of UpdateRule::options
   double weight_decay = 0;                   ///< weight decay of p
-  std::optional<std::int64_t> decayed = {};  ///< weight decay of only the first `decayed` elements; if not set, of all
-  double grad_scale = 1;                     ///< a factor that grad is multiplied by, for gradient clipping
+  std::optional<std::int64_t> decayed = {};  ///< weight decay applies to the first `decayed` elements (default: all)
+  double grad_scale = 1;                     ///< the factor by which the step multiplies grad, for gradient clipping
 };
 
 /// Updates the parameters p by one step of the named rule. All tensors are contiguous and have the same shape and
@@ -57,7 +57,7 @@ struct AdamOptions {
   double beta2 = 0.999;                      ///< decay of the running mean of the squared gradient, 0 <= beta2 < 1
   double eps = 1e-8;                         ///< added to the denominator, >= 0
   double weight_decay = 0;                   ///< weight decay of p
-  std::optional<std::int64_t> decayed = {};  ///< weight decay of only the first `decayed` elements; if not set, of all
+  std::optional<std::int64_t> decayed = {};  ///< weight decay applies to the first `decayed` elements (default: all)
 };
 
 /// One step of Adam (Kingma and Ba 2015, arXiv 1412.6980): p -= lr · m̂ / (√v̂ + eps). m and v are the running means of

@@ -1,7 +1,8 @@
-// Adam (Kingma and Ba 2014, arXiv 1412.6980) and AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101):
-// m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g², p = p decay - step m / (√v inverse_root + eps):
-// step = lr/(1-beta1^t), inverse_root = 1/√(1-beta2^t). Adam: g = grad grad_scale + weight_decay p, decay = 1;
-// AdamW: g = grad grad_scale, decay = 1 - lr weight_decay.
+// Adam (Kingma and Ba 2015, arXiv 1412.6980) and AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101):
+//   m = beta1 m + (1-beta1) g,  v = beta2 v + (1-beta2) g²,  p = p decay - step m / (√v inverse_root + eps),
+//   step = lr/(1-beta1^t),  inverse_root = 1/√(1-beta2^t).
+// For Adam, g = grad grad_scale + weight_decay p and decay = 1. For AdamW, g = grad grad_scale and decay is
+// 1 - lr weight_decay.
 #pragma once
 #include <cmath>
 

@@ -6,7 +6,8 @@
 
 namespace weft::detail {
 
-// A function of e = x - t: e², |e|, or the Huber loss: e²/2 where |e| <= delta, otherwise delta (|e| - delta/2).
+// A function of e = x - t: e², |e|, or the Huber loss. The Huber loss is e²/2 where |e| <= delta. Elsewhere it is
+// delta (|e| - delta/2).
 enum class Distance { squared, absolute, huber };
 
 template <class T>

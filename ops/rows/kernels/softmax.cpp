@@ -27,7 +27,7 @@ Computed<T> row_max(const T* x, std::int64_t n) noexcept {
   return simd::max(xsimd::max(xsimd::max(m[0], m[1]), xsimd::max(m[2], m[3])));
 }
 
-// The sum of f(x[i], …) over a row; f of the padding must be 0.
+// The sum of f(x[i], …) over a row. For the padding, f must return 0.
 template <class T, class F, class... X>
 T row_sum(F f, std::int64_t n, T fill, const X*... x) noexcept {
   Vec<T> s(0);
@@ -155,7 +155,8 @@ void cross_entropy_backward(const T* x, const std::int64_t* target, std::int64_t
     const Vec<T> m(stats[0]), l(stats[1]);
     const auto scaled = [=](Vec<T> v) noexcept { return s * math::exp((v - m) - l); };
     simd::map(scaled, dx, n, x);
-    // If the target's probability is near 1, the difference is small. So nothing may be rounded before the subtraction.
+    // If the target's probability is near 1, the difference is small. Therefore, nothing may be rounded before the
+    // subtraction.
     if constexpr (std::is_same_v<T, Computed<T>>) dx[target[r]] -= scale;
     else simd::put(dx + target[r], first(scaled(Vec<T>(simd::get(x + target[r])))) - scale);
   }

@@ -5,9 +5,9 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// If Down, runs passes `level` … end - 1 over `length` rows, starting at `base`, depth first. As soon as a block of
-// rows fits into L1, runs all remaining passes over it there. Then calls leaf(base, length) for the block. If Up, then
-// runs the passes of decimation in time in reverse order.
+// If `Down` is true, runs passes `level` … end - 1 over `length` rows, starting at `base`, depth first. As soon as a
+// block of rows fits into L1, runs all remaining passes over it there. Then calls leaf(base, length) for the block. If
+// `Up` is true, then runs the passes of decimation in time in reverse order.
 template <bool Down, bool Up, class T, class Leaf>
 void descend(const FftView<T>& plan, std::int64_t level, std::int64_t end, T* work, std::int64_t base,
              std::int64_t length, const Leaf& leaf) noexcept {

@@ -54,7 +54,8 @@ struct TwiddledBins {
   }
 };
 
-// The sources of all sequences. of(s) is the source of sequence s. SequencesBins contains the targets in the same way.
+// The sources of all sequences. of(s) is the source of sequence s. In the same way, SequencesBins contains the targets
+// of all sequences.
 template <class T>
 struct SequencesRows {
   const FftColumns<const T>& x;
@@ -129,8 +130,8 @@ WEFT_FLATTEN void turn(const T* rows, int64_t n2, T* work) noexcept {
   }
 }
 
-// Whether the second step continues in registers with the transposed rows. AVX-512 has enough registers for this. This
-// is one sixth faster in f64 and one twentieth slower in f32.
+// Whether the second step continues in registers with the transposed rows. AVX-512 has enough registers for this. In
+// f64 this method is one sixth faster, and in f32 one twentieth slower.
 // bench: weft-bench --benchmark_filter='c2c(-f64)?/64x(256|512|1024)'
 template <class T>
 inline constexpr bool has_turned_pass = WEFT_HAS_AVX512 && sizeof(T) == 8;

@@ -6,7 +6,7 @@
 
 namespace weft::detail::WEFT_ISA {
 
-// Calls f(Index<radix>{}) for the radices of most lengths. Returns false for other radices.
+// Calls f(Index<radix>{}) if the radix is one of those that occur in most lengths. Returns false for other radices.
 template <class F>
 inline bool with_common_radix(std::int64_t radix, const F& f) noexcept {
   switch (radix) {
@@ -19,9 +19,9 @@ inline bool with_common_radix(std::int64_t radix, const F& f) noexcept {
     default: return false;
   }
 }
-// Calls f(Index<radix>{}) for the radices whose passes are also compiled with other memory as source or target. In f64
-// there are none, because an additional pass costs less there, and these passes would make up one eighth of the
-// library's size.
+// Calls f(Index<radix>{}) if the passes of this radix are also compiled with other memory as source or target. Returns
+// false otherwise. In f64 there are no such radices, because an additional pass costs less in f64, and these passes
+// would make up one eighth of the library's size.
 template <class T, class F>
 inline bool with_fused_radix(std::int64_t radix, const F& f) noexcept {
   if constexpr (std::is_same_v<T, float>) return with_common_radix(radix, f);
@@ -34,7 +34,7 @@ template <class T, int R>
 }
 
 // Calls the butterfly as a function in two cases where inlined copies would make up most of each pass: if the numbers
-// don't fit into registers anyway, and in f64.
+// don't fit into registers anyway (radices 11 and 13), and for radices from 5 on in f64.
 template <class T, int R>
 WEFT_INLINE inline void butterfly(ComplexVec<T>* a, const T* roots) noexcept {
   if constexpr (R == 11 || R == 13 || (R >= 5 && !std::is_same_v<T, float>)) called_butterfly<T, R>(a, roots);

@@ -33,9 +33,9 @@ struct RealFftKernels {
                   const T* next, T* work) noexcept;
   // Works in place: converts X in natural order to Z.
   void (*pack)(const RealFftView<T>& plan, T weight, T* work) noexcept;
-  // For one complex sequence of n bins of which only the bins 0 … n/2 are given or requested. Multiplies these bins by
-  // `weight`, except bins 0 and n/2, whose imaginary parts it sets to 0. `row` contains the rows of the bins. If `row`
-  // is null, the bins are in natural order.
+  // Multiplies the bins 0 … n/2 of a complex sequence by `weight`, for transforms of n elements in which only these
+  // bins are given or requested. Bins 0 and n/2 are not multiplied, but their imaginary parts are set to 0. `row`
+  // contains the rows of the bins. If `row` is null, the bins are in natural order.
   void (*weigh)(std::int64_t n, const std::int32_t* row, T weight, T* work) noexcept;
 };
 

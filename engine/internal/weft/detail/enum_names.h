@@ -1,5 +1,5 @@
 // The names of an enum's values. Each enum has one table, which maps values to names and names to values. The elements
-// of the table have type EnumName or a type with the same members.
+// of the table have type EnumName or a type with the same members. Example:
 //   template <> struct EnumNames<Color> {
 //     static constexpr const char* what = "color";
 //     static constexpr EnumName<Color> all[] = {{Color::red, "red"}, {Color::blue, "blue"}};

@@ -20,7 +20,7 @@ class NewFolder {
 
   const std::string& path() const noexcept { return path_; }
   // Exchanges the names of the two folders (renameat2), so that the old folder's name refers to a complete folder at
-  // each moment. Before the exchange, files that exist only in the old folder are linked into the new one, except those
+  // all times. Before the exchange, files that exist only in the old folder are linked into the new one, except those
   // in `left_out`. Returns false and leaves the old folder unchanged if the exchange or a link fails, for example
   // because the file system does not support it.
   bool take_place(const std::vector<std::string>& left_out);
@@ -31,7 +31,7 @@ class NewFolder {
   bool keep_others(const std::vector<std::string>& left_out) const;
 
   std::string path_, old_;
-  int descriptor_;  // of the new folder; locked, so that other processes know that the folder is in use
+  int descriptor_;  // the new folder, locked so that other processes know that it is in use
 };
 
 }  // namespace weft::os
