@@ -62,10 +62,10 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CHECK(as_json.out.rfind(c.json, 0) == 0);
     CHECK(weft("predict " + run + " " + rows).code == 0);
     CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --columns text=text"), 2,
-                     "texts: the given options are for tables"));
+                     "texts: the given options apply only to tables"));
     if (c.task != "multilabel")
       CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --threshold 0.5"), 2,
-                       "--threshold is for the task multilabel, but the checkpoint has the task " + c.task));
+                       "--threshold applies only to the task multilabel, but the checkpoint has the task " + c.task));
     const report::Json described = report::read_run(run, "run", {});
     CAPTURE(described["notes"].dump());
     CHECK(described["notes"].empty());
@@ -164,7 +164,7 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CAPTURE(trained.err);
     CAPTURE(trained.out);
     REQUIRE(trained.code == 0);
-    CHECK(contains(trained.err, "400 rows, 80/10/10 % for training, validation and test, in this order (--split)\n"));
+    CHECK(contains(trained.err, "400 rows, 80/10/10 % for training, validation and test, in this order\n"));
     CHECK(contains(trained.err, "forecast: 3 rows of height from 24 rows of height,other"));
     CHECK(number_after(trained.out, "test MAE ") < 2);
     CHECK(number_after(trained.out, "test MAE of the last value ") > 5);

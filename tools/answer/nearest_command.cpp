@@ -90,12 +90,10 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<NearestCommand>();
   o->checkpoint.add_to(*command);
   CLI::Option* corpus =
-      command->add_option("corpus", o->corpus, "Texts to search (one per line), or a table as for training")
+      command->add_option("corpus", o->corpus, "Texts to search (one per line), or a table as for weft train --data")
           ->type_name("FILE")
           ->required();
-  command->add_option("query", o->queries, "Text of the query; may be given more than once")
-      ->type_name("TEXT")
-      ->required();
+  command->add_option("query", o->queries, "Query; several queries may be given")->type_name("TEXT")->required();
   add_number(*command, "--top", o->top, {1}, "Number of texts to print for each query");
   add_text(*command, "--vectors", "FILE", o->vectors,
            "File with the vectors of the corpus, written by weft embed --out");

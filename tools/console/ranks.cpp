@@ -70,7 +70,7 @@ MpiStart start_mpi() {
 #else
 MpiStart start_mpi() {
   fail_all(
-      "mpirun started several processes, but this weft was built without MPI (Debian: apt-get install "
+      "mpirun started several processes, but this build of weft does not support MPI (Debian: apt-get install "
       "libopenmpi-dev)");
 }
 #endif

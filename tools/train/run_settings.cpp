@@ -210,7 +210,7 @@ std::string describe_former(const std::string& text) {
   const std::string which = data.contains("text") ? "the last tenth of its text is the validation set (--split 90/10/0)"
                             : data["validation"] == every_tenth_row
                                 ? "every tenth row is in the validation set (--validation every-tenth)"
-                                : "its test rows choose its best checkpoint (--validation FILE)";
+                                : "its test rows determine the best checkpoint (--validation FILE)";
   return "run.json is from an earlier version of weft, whose rule still applies: " + which +
          ", and there is no test set";
 }

@@ -58,7 +58,7 @@ Command tokenizer_command(CLI::App& weft, weft::Ranks*) {
   o->sizes.add_sizes_to(*learn, "--size", "Options");
   add_text(*learn, "--task", "NAME", o->task, "Task that the tokenizer is for (default: any): " + list(weft::tasks()),
            [](const std::string& name) { (void)weft::task_from_name(name); });
-  add_text(*learn, "--out", "FILE", o->out, "File for the tokenizer");
+  add_text(*learn, "--out", "FILE", o->out, "File that the tokenizer is written to");
   const std::string example =
       "Example:\n  weft tokenizer train book.txt --kind " + o->kind + " --size 8000 --out book." + o->kind;
   learn->footer(example);

@@ -92,7 +92,7 @@ std::string describe_known(const std::vector<std::string>& labels, const std::ve
   return "labels: " + count + " known to " + from +
          (known == 0                    ? "; the head is new"
           : known == std::ssize(labels) ? ""
-                                        : "; the head's other rows are new");
+                                        : "; the head's rows for the other labels are new");
 }
 
 // Returns the length that rows are padded to, or 0 for no padding. This is --pad-to if it is given. If the run begins
@@ -142,7 +142,8 @@ weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, co
     return weft::frame_input(
         rows, content == weft::RowContent::pictures ? o.patch.value_or(weft::usual_patch(rows.picture)) : 1);
   if (from->model->input().defined()) return from->model->input();
-  throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are " + weft::row_content_name(content));
+  throw UsageError("the model in \"" + o.from + "\" reads texts, but the rows of --data are " +
+                   weft::row_content_name(content));
 }
 
 // Throws a UsageError if an option for the loss is given that the task doesn't have.
@@ -232,14 +233,15 @@ Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Che
   if (!o.pad_to.empty() || o.word_dropout > 0)
     throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
   if (o.batch == 1)
-    throw UsageError("--batch 1: the task retrieval compares the pairs of a batch; expected a batch of at least 2");
+    throw UsageError("--batch 1: the task retrieval compares the pairs of a batch, so a batch needs at least 2 pairs");
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;
   made.second_columns = rows.training.second_columns;
   check_no_learning_options(o, spec.task, false);
   if (!o.form.labelled().second.empty())
-    throw UsageError("--columns: the task retrieval learns from a text and its label, and reads no second text");
+    throw UsageError(
+        "--columns: the task retrieval reads no column second=NAME, because the label is the second text of a pair");
   const weft::Texts texts = [&](const auto& use) {
     use_each(rows.training.texts, use);
     use_each(rows.training.names, use);
@@ -308,13 +310,13 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
   weft::RowDataOptions rows = weft::forecast_row_options(series, options, training_rows(o, series));
   if (from != nullptr) {
     if (from->model->input().names != options.frames)
-      throw UsageError("\"" + o.from + "\" reads the columns " + list(from->model->input().names) +
-                       ", but --frames names others: " + o.frames);
+      throw UsageError("the model in \"" + o.from + "\" reads the columns " + list(from->model->input().names) +
+                       ", but --frames names other columns: " + o.frames);
     rows.input = from->model->input();
   }
   Training made;
   made.notes.push_back(o.data + ": " + series.form + "; " + grouped(series.rows()) + " rows, " + o.split +
-                       " % for training, validation and test, in this order (--split)");
+                       " % for training, validation and test, in this order");
   made.notes.push_back("forecast: " + std::to_string(o.horizon) + " rows of " + o.target + " from " +
                        std::to_string(length) + " rows of " + o.frames);
   auto data = weft::forecast_data(series, options, split, rows);
@@ -332,7 +334,7 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
 void check_source(const TrainOptions& o) {
   if (o.text.empty() == o.data.empty())
     throw UsageError(o.model.recipe.empty()
-                         ? "give --text FILE for a language model or --data FILE for a classifier"
+                         ? "give --text FILE to train a language model, or --data FILE for any other task"
                          : "the recipe " + o.model.recipe + " needs " + recipe_data(recipe(o.model.recipe)));
 }
 

@@ -111,7 +111,7 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
     return !cut_off;
   };
   if (trainer.run(run).stopped)
-    return without_score(cut_off ? "cut off, because the trial would exceed the time" : "stopped");
+    return without_score(cut_off ? "ended early, because the search would exceed --time" : "stopped");
   if (display) display->clear();
   return limits.bytes > 0 ? quantized(o, *training.data, limits) : in_full(o, trainer);
 }
