@@ -186,7 +186,8 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CHECK(fails_with(weft("predict " + run), 2, "give the file with the series to continue"));
     const std::string begun = "train --from " + run + " --data " + table +
                               " --target height --horizon 3 --steps 2 --out " + (folder / "begun") + " --frames ";
-    CHECK(fails_with(weft(begun + "other,height"), 2, "reads the columns height, other, but --frames names others"));
+    CHECK(fails_with(weft(begun + "other,height"), 2,
+                     "reads the columns height, other, but --frames names other columns"));
     CHECK(weft(begun + "height,other").code == 0);
   }
 }

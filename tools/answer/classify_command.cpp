@@ -109,7 +109,7 @@ class Answers {
 
   const ClassifyCommand& o_;
   weft::Classifier classifier_;
-  std::int64_t given_ = 0, shown_ = 0;  // the number of texts that are printed, and of labels in a CSV row
+  std::int64_t given_ = 0, shown_ = 0;  // number of texts already answered, and of labels in a CSV row
 };
 
 void classify_lines(const ClassifyCommand& o, Answers& answers, bool are_pairs) {

@@ -63,7 +63,7 @@ std::string as_text(const char* format, double value) {
   return text;
 }
 
-// "-75.00 %", or "" if the value was 0 before.
+// Returns a text like "-75.00 %", or "" if the value was 0 before.
 std::string change(double before, double after) {
   return before == 0 ? "" : as_text("%+.2f %%", 100 * (after - before) / before);
 }
@@ -102,8 +102,8 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-// Counts the rows of weights that are all 0. Weight decay makes the embeddings of symbols that never occur in training
-// become 0.
+// Counts the rows of quantized matrices whose elements are all 0. Weight decay reduces the embeddings of symbols that
+// never occur in training to 0.
 std::int64_t zero_rows(const weft::NamedParameters& parameters) {
   std::int64_t count = 0;
   for (const auto& [name, parameter] : parameters)

@@ -51,8 +51,8 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning);
 
-// The same with a check. An error that `check` throws is reported as a usage error, and its message should say what was
-// expected.
+// Adds the same option with a check. An error that `check` throws is reported as a usage error, and its message should
+// say what was expected.
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning, std::function<void(const std::string&)> check);
 
@@ -63,7 +63,7 @@ CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::st
 // Adds an option for a folder that weft train wrote. The path of its model.safetensors or config.json is accepted, too.
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
                             const std::string& meaning);
-// The same for several folders.
+// Adds the same option for several folders.
 CLI::Option* add_checkpoints(CLI::App& command, const std::string& name, std::vector<std::string>& target,
                              const std::string& meaning);
 

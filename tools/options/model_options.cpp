@@ -37,8 +37,9 @@ std::string take_text(json& object, const char* key, const std::string& path) {
   return text;
 }
 
-// Reads one of three kinds of files. The first kind has the fields themselves, with "arch" and "task" among them. A
-// checkpoint's config.json has the fields in "config". A run's run.json has all of these in "model".
+// Reads one of three kinds of files. In the first kind, the fields of the config are members of the top-level object,
+// as are "arch" and "task". In a checkpoint's config.json, the fields are in "config". In a run's run.json, "arch",
+// "task" and "config" are in "model".
 ConfigFile read_config(const std::string& text, const std::string& path) {
   ConfigFile file;
   file.fields = parse_json(text, path);
@@ -67,7 +68,7 @@ const weft::ConfigField* find_field(const weft::Architecture& architecture, cons
   return nullptr;
 }
 
-// The message "unknown config key "colour" of gmlp …".
+// Returns the message "unknown config key "colour" of gmlp …".
 std::string unknown_field(const weft::Architecture& architecture, const std::string& name) {
   std::vector<std::string> names;
   for (const weft::ConfigField& field : architecture.fields) names.push_back(field.name);

@@ -134,7 +134,8 @@ void check_no_text_options(const TrainOptions& o, const char* content) {
   if (given != nullptr) throw UsageError(std::string(given) + " is for texts, but the rows of --data are " + content);
 }
 
-// Returns the input of the model, which is that of the model of --from, or else follows from the rows.
+// Returns the input format of the new model. With --from, it is that of the given model. Otherwise, it depends on the
+// rows.
 weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabelledTexts& rows) {
   const weft::RowContent content = rows.content();
   if (content != weft::RowContent::pictures) check_no_picture_options(o, weft::row_content_name(content));

@@ -79,8 +79,8 @@ Settings neighbor(const SearchSpace& space, Settings settings, const weft::Rando
 
 }  // namespace
 
-// Without layers, a model of any architecture averages its tokens. TNN is used for this, because it does so without any
-// other option.
+// Without layers, a TNN averages the embeddings of a row's tokens. The starts without layers use TNN, because FNet does
+// so only with another option.
 SearchSpace text_space(const std::string& task, const std::vector<std::string>& fixed) {
   SearchSpace space;
   space.choices = {
@@ -155,7 +155,7 @@ SearchSpace number_space(bool pictures, const std::vector<std::string>& fixed) {
 
 std::optional<Settings> next_settings(const SearchSpace& space, const std::vector<Trial>& trials, std::uint64_t seed) {
   if (space.choices.empty()) return trials.empty() ? std::optional<Settings>(Settings{}) : std::nullopt;
-  // without layers, FNet sees only the first token
+  // by default, an FNet without layers sees only the first token
   const auto is_useless = [](const Settings& settings) {
     const auto layers = settings.find("--layers"), arch = settings.find("--arch");
     return layers != settings.end() && arch != settings.end() && layers->second == "0" && arch->second == "fnet";

@@ -48,9 +48,10 @@ def _next_seed() -> int:
 
 
 class _Layer:
-    """A base class that lets pickle and copy copy a layer: how it was made, its parameters, and its other attributes.
+    """A base class that lets pickle and copy.copy copy a layer: the arguments of its __init__, its parameters, and its
+    other attributes.
 
-    A copy has parameters of its own, even if copy.copy made it. If an attribute of a module is a parameter of one of its
+    A copy has its own parameters, even if copy.copy made it. If an attribute of a module is a parameter of one of its
     layers (tied weights), the two are separate parameters in the copy."""
 
     _made_by: tuple[type, tuple[Any, ...], dict[str, Any]]  # the class of weft.nn and the arguments of its __init__
