@@ -50,9 +50,10 @@ TEST_CASE_FIXTURE(Files, "options without effect are refused or reported") {
   refused("--tokenizer bytes --vocabulary-size 3", "the vocabulary size of the tokenizer bytes can't be chosen", 2);
   refused("--pad-to 8", "--pad-to requires --data", 2);
   refused("--word-dropout 0.3", "--word-dropout requires --data", 2);
-  refused("--schedule constant --lr-floor 0.2", "--lr-floor is for the cosine and linear schedules, not for constant",
+  refused("--schedule constant --lr-floor 0.2",
+          "--lr-floor applies only to the cosine and linear schedules, not to constant", 2);
+  refused("--schedule noam --lr-floor 0.1", "--lr-floor applies only to the cosine and linear schedules, not to noam",
           2);
-  refused("--schedule noam --lr-floor 0.1", "--lr-floor is for the cosine and linear schedules, not for noam", 2);
   refused("--arch tnn --d-ffn 8", "--d-ffn: unknown config key \"d_ffn\" of tnn", 2);
   const Outcome warm = weft(train("--warmup 4 --lr 0.5"));
   CHECK(warm.code == 0);

@@ -80,8 +80,8 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CHECK(contains(folds.out, "\nfold"));
     CHECK(contains(folds.out, "deviation"));
     CHECK(fails_with(weft("classify " + run + " " + (folder / "texts")), 1, "the checkpoint is a " + c.task));
-    CHECK(
-        fails_with(weft(train + "--word-dropout 0.1 --out " + (folder / "x")), 2, "--word-dropout is for classifiers"));
+    CHECK(fails_with(weft(train + "--word-dropout 0.1 --out " + (folder / "x")), 2,
+                     "--word-dropout applies only to the task classifier"));
     CHECK(weft("train --resume " + run + " --steps 130").code == 0);
   }
 }
@@ -204,7 +204,7 @@ TEST_CASE("forecasts: mistakes are refused in one line") {
   CHECK(fails_with(train("wave.csv", "--frames height --target height,height"), 2, "expected distinct names"));
   CHECK(fails_with(train("wave.csv", "--task forecast"), 2,
                    "a forecast needs --frames, the columns of --data to read, and --target"));
-  CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames is for --task forecast"));
+  CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames applies only to the task forecast"));
   CHECK(fails_with(train("wave.csv", good + "--test x"), 2, "--test can't be used with --frames"));
   CHECK(fails_with(train("wave.csv", "--frames depth --target height"), 1,
                    "expected a column \"depth\"; it has day, height, other"));

@@ -101,8 +101,8 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   o->form.add_to(*command, corpus);
   command->footer(
       "Prints SIMILARITY, a tab and TEXT for each of the nearest texts, starting with the nearest. The\n"
-      "similarity is the cosine of the angle between the two texts' vectors (see weft embed). With several\n"
-      "queries, an empty line follows the results of each query.\n"
+      "similarity is the cosine of the angle between the vectors of the query and of the text (see weft\n"
+      "embed). With several queries, an empty line follows the results of each query.\n"
       "Examples:\n"
       "  weft nearest titles titles.txt \"a strike at the airport\" --top 3\n"
       "  weft nearest titles titles.txt --vectors titles.npy \"oil prices\"");

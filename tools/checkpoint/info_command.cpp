@@ -143,8 +143,8 @@ Command info_command(CLI::App& weft, weft::Ranks*) {
   o->model.add_to(*command);
   add_number(*command, "--vocabulary", o->vocabulary, {1}, "Number of symbols in the vocabulary", "the recipe's, or 65")
       ->group(ModelOptions::group);
-  add_number(*command, "--classes", o->classes, {1}, "Number of outputs, which are the classes of a classifier",
-             "the recipe's, or 2")
+  add_number(*command, "--classes", o->classes, {1},
+             "Number of outputs for a task on rows, such as the classes of a classifier", "the recipe's, or 2")
       ->group(ModelOptions::group);
   add_threads(*command);
   command->footer(

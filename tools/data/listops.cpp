@@ -187,7 +187,7 @@ TaskKind listops_kind() {
       "ListOps by the rules of the Long Range Arena. Each text is an expression of digits and the operators MIN, MAX, "
       "MED (the median, truncated) and SM (the sum modulo 10), and its label is the value. The files have the columns "
       "of the arena's own files, but no round brackets. The arena's Transformer (arXiv 2011.04006) reaches 36.37 % "
-      "accuracy, and chance is about 10 to 17 %.",
+      "accuracy, and guessing reaches about 10 to 17 %.",
       []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Listops>(); }};
 }
 

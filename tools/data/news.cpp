@@ -207,8 +207,8 @@ int run(const Options& o) {
 }  // namespace
 
 std::function<int()> add_news(CLI::App& data) {
-  CLI::App* sub =
-      data.add_subcommand("news", "A small labeled data set of package descriptions from this Debian system");
+  CLI::App* sub = data.add_subcommand(
+      "news", "Write a small labeled data set of package descriptions, by default those of this Debian system");
   const auto o = std::make_shared<Options>();
   add_text(*sub, "--out", "FILE", o->out, "CSV file that the rows are written to, with the header label,text");
   add_text(

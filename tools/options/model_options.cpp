@@ -156,8 +156,8 @@ void ModelOptions::add_to(CLI::App& command) {
       ->group(group);
   command
       .add_option("--set", set,
-                  "Set a field of the architecture's config; may be given more than once (weft info --arch NAME lists "
-                  "the fields)")
+                  "Set a field of the architecture's config; this option may be given more than once (weft info --arch "
+                  "NAME lists the fields)")
       ->type_name("KEY=VALUE")
       ->group(group)
       ->expected(1)

@@ -21,7 +21,7 @@ struct TokenizerCommand {
 
 int train(const TokenizerCommand& o) {
   if (o.text.empty()) throw UsageError("give the text to learn from");
-  if (o.out.empty()) throw UsageError("give --out, the file for the tokenizer");
+  if (o.out.empty()) throw UsageError("give --out, the file that the tokenizer is written to");
   std::error_code ignored;  // reading or writing reports the error
   if (std::filesystem::equivalent(o.text, o.out, ignored))
     throw weft::Error("--out names the text \"" + o.text + "\", which the tokenizer would replace");

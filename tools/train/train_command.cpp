@@ -169,7 +169,7 @@ void print_warmup(const weft::Schedule& schedule) {
 void check_schedule(const TrainOptions& o) {
   const weft::ScheduleKind kind = weft::schedule_from_name(o.schedule);
   if (kind != weft::ScheduleKind::cosine && kind != weft::ScheduleKind::linear && o.lr_floor.value_or(0) != 0)
-    throw UsageError("--lr-floor is for the cosine and linear schedules, not for " + o.schedule);
+    throw UsageError("--lr-floor applies only to the cosine and linear schedules, not to " + o.schedule);
 }
 
 // Throws a UsageError if some ranks would have no batch in a step of a new run.

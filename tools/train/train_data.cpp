@@ -200,7 +200,8 @@ void use_each(const std::vector<std::string>& texts, const std::function<void(st
 // Loads rows of texts whose targets are numbers, several labels, or tags.
 Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   if (!o.pad_to.empty() || o.word_dropout > 0)
-    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
+    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
+                     " applies only to the task classifier");
   if (spec.task == weft::Task::tagging && !o.form.labelled().second.empty())
     throw UsageError("--columns: a tagger reads single texts, not pairs");
   Training made;
@@ -232,7 +233,8 @@ Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::C
 // Loads pairs of texts for the task retrieval. The second text of a pair is in the label column.
 Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   if (!o.pad_to.empty() || o.word_dropout > 0)
-    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
+    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
+                     " applies only to the task classifier");
   if (o.batch == 1)
     throw UsageError("--batch 1: the task retrieval compares the pairs of a batch, so a batch needs at least 2 pairs");
   Training made;

@@ -93,7 +93,8 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
              "chosen anew each time that the row is used")
       ->group(group)
       ->needs(data);
-  add_number(command, "--dimensions", o.dimensions, {1}, "Task retrieval: dimension of a text's vector", "128")
+  add_number(command, "--dimensions", o.dimensions, {1}, "Task retrieval: number of dimensions of a text's vector",
+             "128")
       ->group(group)
       ->needs(data);
   add_number(command, "--patch", o.patch, {1}, "Pictures: side of the square patches that a model reads, in pixels",
@@ -138,7 +139,8 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   add_number(command, "--epochs", o.epochs, {.lowest = 0, .above = true}, "Number of passes over the training data")
       ->group(group)
       ->excludes(steps);
-  add_number(command, "--batch", o.batch, {1}, "Number of sequences in a batch", "12 for a text, 32 for rows")
+  add_number(command, "--batch", o.batch, {1}, "Number of sequences in a batch",
+             "12 for a text, 64 for the task retrieval, 32 for other rows")
       ->group(group);
   add_number(command, "--micro-batches", o.micro_batches, {1},
              "Number of batches per step, which uses the mean of their gradients", "1; under mpirun, one for each rank")
@@ -232,7 +234,7 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
           "Continue the run in this folder. The result has the same bits as if the run had never stopped. The only "
           "other options that can be given are --steps, --epochs, --eval-every, --patience, --recompute, --threads, "
           "--loaders, --log, "
-          "--keep-going and those that give the paths of its data")
+          "--keep-going and the options that give the paths of the run's data (--text, --data, --validation, --test)")
       ->group(group)
       ->type_name("FOLDER")
       ->expected(0, 1)
