@@ -71,7 +71,8 @@ bool takes_value(const CLI::App& command, const std::string& option) {
   return known != nullptr && known->get_items_expected_max() > 0;
 }
 
-// The message for an unknown option such as "--layer". Suggests the nearest option and ignores a value after "=".
+// Returns the message for an unknown option such as "--layer". Suggests the nearest option and ignores a value after
+// "=".
 std::string unknown_option(const CLI::App& command, const std::string& argument) {
   const std::string typed = argument.substr(0, argument.find('='));
   std::vector<std::string> names;

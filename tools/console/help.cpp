@@ -20,7 +20,8 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
-// "--csv, --text". The names are sorted here, because CLI11 sorts the options by their addresses.
+// Returns the names of the options, such as "--csv, --text". The names are sorted here, because CLI11 sorts the options
+// by their addresses.
 std::string names_of(const std::set<CLI::Option*>& options) {
   std::set<std::string> names;
   for (const CLI::Option* option : options) names.insert(option->get_name());

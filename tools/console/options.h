@@ -60,7 +60,8 @@ CLI::Option* add_text(CLI::App& command, const std::string& name, const std::str
 CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
                        std::vector<std::string>& target, const std::string& meaning);
 
-// Adds an option for a folder that weft train wrote. The path of its model.safetensors or config.json is accepted, too.
+// Adds an option for the folder of a run or a checkpoint. The path of a checkpoint's model.safetensors or config.json
+// is accepted, too.
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
                             const std::string& meaning);
 // Adds the same option for several folders.

@@ -57,8 +57,8 @@ const char* MeasuredData::kind(const std::string& run) const {
   return !text.empty() && !all && !split.empty() && weft::text_split(split).rest() == 0 ? "validation" : "test";
 }
 
-// Returns the part of the text to measure, which follows the training set of the run. Runs of earlier versions name no
-// split.
+// Returns the part of the text to measure, which follows the training set of the run. In earlier versions,
+// run.json does not contain the split.
 weft::TextSplit MeasuredData::text_part(const std::string& run) const {
   if (all) return {0, 100};
   const std::string name = run_text(run, "data", "split");

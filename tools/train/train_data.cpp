@@ -81,7 +81,7 @@ Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   return made;
 }
 
-// Says how many labels of the data are known to the checkpoint with which the run begins.
+// Returns a line that says how many labels of the data the checkpoint of --from knows.
 std::string describe_known(const std::vector<std::string>& labels, const std::vector<std::string>& of_checkpoint,
                            const std::string& from) {
   const auto is_known = [&](const std::string& label) {
@@ -147,7 +147,7 @@ weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, co
                    weft::row_content_name(content));
 }
 
-// Throws a UsageError if an option for the loss is given that the task doesn't have.
+// Throws a UsageError if an option for the loss is given that the task doesn't support.
 void check_no_learning_options(const TrainOptions& o, weft::Task task, bool has_huber) {
   const char* given = !o.balance.empty()      ? "--balance"
                       : o.focal               ? "--focal"

@@ -23,8 +23,8 @@ void remove_fixed(SearchSpace& space, std::vector<std::string> fixed) {
     std::erase_if(start, [&](const auto& setting) { return is_fixed(setting.first); });
 }
 
-// Whether the option has an effect together with the other settings. If the option that it needs is fixed, the answer
-// is true.
+// Whether the option has an effect together with the other settings. If the option that `choice` needs is fixed,
+// returns true.
 bool applies(const SearchSpace& space, const Choice& choice, const Settings& settings) {
   if (choice.needs.empty()) return true;
   const auto other = settings.find(choice.needs);

@@ -106,7 +106,7 @@ class Search {
   }
 
  private:
-  // Reads the line of a trial. Returns false if the line has another form.
+  // Reads the line of a trial. Returns false if the line does not describe a trial.
   bool read_trial(const std::string& line) try {
     const json trial = json::parse(line);
     Trial read{trial.at("settings").get<Settings>(), {}};
@@ -230,7 +230,7 @@ class Search {
   TrialResult best_result_;
 };
 
-// Reads the settings of a search that an earlier call began. Its limits on time and trials are not kept.
+// Reads the settings of a search that an earlier call began. The earlier limits on time and trials do not apply.
 void take_up(TuneOptions& o) {
   const std::string path = search_path(o.resume);
   const json search = parse_json(weft::os::read_file(path), path);
