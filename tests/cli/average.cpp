@@ -99,9 +99,8 @@ TEST_CASE(
   refused(run + " " + runs.at("none") + out, 1, "none");
   refused(run + " " + runs.at("wide") + out, 1, "architecture, task, config or tokenizer differs");
   REQUIRE(weft("quantize " + run + " --to int8 --out " + runs.at("int8")).code == 0);
-  refused(run + " " + runs.at("int8") + out, 1, "which is quantized: give the checkpoint that it was made from");
-  refused(runs.at("int8") + " " + runs.at("int8") + out, 1,
-          "which is quantized: give the checkpoint that it was made from");
+  refused(run + " " + runs.at("int8") + out, 1, "which is quantized: give the original checkpoint");
+  refused(runs.at("int8") + " " + runs.at("int8") + out, 1, "which is quantized: give the original checkpoint");
   refused(run + " " + run + "/last --overwrite --out " + run, 1, "the checkpoint to be averaged");
   refused(two + " --overwrite --out " + run, 1, "the folder of a run");
   refused(two + " --overwrite --out " + run + "/last", 1, "the checkpoint to be averaged");

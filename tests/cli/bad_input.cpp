@@ -91,7 +91,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
     refuses(data + "--columns " + columns, "--columns: expected one or more of text=NAME", 2);
   refuses(data + "--columns text=7", "expected a column's name, or its number from 1, got \"7\"");
   for (const std::string length : {"1", "x", "8x", "-2", "99999999999999999999"})
-    refuses(data + "--pad-to " + length, "--pad-to: expected a whole number in decimal, at least 2, or exact, got", 2);
+    refuses(data + "--pad-to " + length, "--pad-to: expected exact or a whole number of at least 2, got", 2);
   for (const std::string part : {"1", "-0.1", "nan", "x"})
     refuses(data + "--word-dropout " + part, "--word-dropout", 2);
   refuses(data + sizes + "--pad-to 9", "at most 8 tokens, the model's maximum, got 9");

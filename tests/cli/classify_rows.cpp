@@ -131,11 +131,13 @@ TEST_CASE_FIXTURE(Rows, "weft classify: lines that only look like rows are texts
   const std::string csv = "note,more\nred,green\n";
   folder.write("a.csv", csv);
   CHECK(weft("classify " + run + " <" + (folder / "a.csv")).out == answers({"note,more", "red,green"}));
+  CHECK(fails_with(classify("texts.txt", "red\n", "--columns text=1"), 2,
+                   "texts.txt: the given options apply only to tables"));
+  CHECK(fails_with(classify("texts.txt", "red\n", "--header no"), 2, "(--format FORMAT reads the file as a table)"));
   CHECK(
-      fails_with(classify("texts.txt", "red\n", "--columns text=1"), 2, "texts.txt: the given options are for tables"));
-  CHECK(fails_with(classify("texts.txt", "red\n", "--header no"), 2, "(--format FORMAT reads the lines as rows)"));
-  CHECK(fails_with(classify("texts.txt", "red\n", "--skip-bad-rows"), 2, "(--format FORMAT reads the lines as rows)"));
-  CHECK(fails_with(classify("texts.txt", "red\n", "--literal-quotes"), 2, "(--format FORMAT reads the lines as rows)"));
+      fails_with(classify("texts.txt", "red\n", "--skip-bad-rows"), 2, "(--format FORMAT reads the file as a table)"));
+  CHECK(
+      fails_with(classify("texts.txt", "red\n", "--literal-quotes"), 2, "(--format FORMAT reads the file as a table)"));
   CHECK(contains(classify("a.csv", "note\n\"red\"\n", "--csv").out, "\nred,"));
   CHECK(contains(classify("a.csv", "note\n\"red\"\n", "--csv --literal-quotes").out, "\n\"\"\"red\"\"\","));
 }

@@ -76,9 +76,9 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what can't be 
   CHECK(fails_with(weft("convert " + in + " " + own), 1,
                    "already contains a checkpoint, or a part of one (model.safetensors): --overwrite replaces it"));
   CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
-  CHECK(fails_with(weft("convert " + in + " " + in), 1, "OUT names the checkpoint to be converted"));
+  CHECK(fails_with(weft("convert " + in + " " + in), 1, "the checkpoint to be converted"));
   CHECK(fails_with(weft("convert --from " + form + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
-                   "OUT names the checkpoint to be converted"));
+                   "the checkpoint to be converted"));
   folder.write("theirs/config.json", "{}");
   CHECK(fails_with(weft("convert " + in + " " + (folder / "theirs")), 1, "already contains a checkpoint"));
   CHECK(folder.read("theirs/config.json") == "{}");
@@ -184,7 +184,7 @@ TEST_CASE(
   folder.write("text", small_text());
   CHECK(weft("eval " + words + " --text " + (folder / "text")).code == 0);
   CHECK(fails_with(weft("eval " + words + " --pad-to 16 --text " + (folder / "text")), 2,
-                   "--pad-to is for labeled texts"));
+                   "--pad-to applies only to --data"));
   for (const std::string& from : {base, words, classifier}) {
     CAPTURE(from);
     const std::string run = from + "-run";

@@ -57,7 +57,7 @@ TEST_CASE("weft convert: IN doesn't exist, or has no checkpoint") {
   CHECK(fails_with(weft("convert --from labml-gmlp " + (folder / "nothing") + out), 1, "nothing\", doesn't exist"));
   std::filesystem::create_directory(folder / "empty");
   CHECK(fails_with(weft("convert " + (folder / "empty") + out), 1,
-                   "empty\" contains no checkpoint: there is no model.safetensors"));
+                   "empty\" contains no checkpoint: it has neither model.safetensors nor config.json"));
   folder.write("run/run.json", "{}");
   CHECK(fails_with(weft("convert " + (folder / "run") + out), 1, "has not saved a checkpoint yet"));
 }

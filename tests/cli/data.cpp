@@ -181,7 +181,7 @@ TEST_CASE("listops --check: with or without round brackets, and the first label 
   const Outcome wrong = weft("data listops --check " + (folder / "wrong"));
   CHECK(wrong.code == 1);
   CHECK(wrong.out == "rows 3\nagree 1\n");
-  CHECK(contains(wrong.err, "row 2 of the rows with a text: expected the label 5, got 6"));
+  CHECK(contains(wrong.err, "row 2, not counting the header and rows without a text: expected the label 5, got 6"));
   const std::map<std::string, std::string> bad = {{"[SM 1 2", "expected a digit or an operator, got the end"},
                                                   {"[SUM 1 2 ]", "expected a digit or an operator, got \"[SUM\""},
                                                   {"[MAX ]", "expected an argument of [MAX, got \"]\""},
@@ -190,7 +190,8 @@ TEST_CASE("listops --check: with or without round brackets, and the first label 
   for (const auto& each : bad) {
     CAPTURE(each.first);
     folder.write("bad", "1\t[MAX 1 0 ]\n2\t" + each.first + "\n1\t[MIN 1 2 ]\n");
-    CHECK(fails_with(weft("data listops --check " + (folder / "bad")), 1, "row 2 of the rows with a text: [listops] "));
+    CHECK(fails_with(weft("data listops --check " + (folder / "bad")), 1,
+                     "row 2, not counting the header and rows without a text: [listops] "));
     CHECK(contains(weft("data listops --check " + (folder / "bad")).err, each.second));
   }
   std::string deep;
@@ -256,7 +257,7 @@ TEST_CASE("weft data: bad input, and files that already exist") {
   CHECK(fails_with(weft("data listop --out x"), 2, "did you mean listops?"));
   CHECK(fails_with(weft("data listops"), 2, "give --out, the "));
   CHECK(fails_with(weft("data listops --min-length 10 --max-length 11 --out " + (folder / "x")), 2,
-                   "leave no length in between"));
+                   "leave no possible length between them"));
   CHECK(fails_with(weft("data listops --depth 1 --out " + (folder / "x")), 2, "--depth"));
   CHECK(fails_with(weft("data recall --length 20 --out " + (folder / "x")), 2, "10 pairs and a key need --length 22"));
   CHECK(fails_with(weft("data listops --check " + (folder / "missing")), 1, "missing"));

@@ -65,7 +65,7 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
   CHECK(fails_with(weft("embed " + run + " " + (folder / "absent.txt")), 1, "absent.txt"));
   CHECK(fails_with(weft("classify " + run + " " + (folder / "lines.txt")), 1, "the checkpoint is a retrieval"));
   CHECK(fails_with(weft(train + " --pad-to 8 --data " + data + columns + " --out " + (folder / "x")), 2,
-                   "--pad-to is for classifiers"));
+                   "--pad-to applies only to the task classifier"));
   CHECK(fails_with(
       weft("train --arch gmlp --task retrieval --batch 1 --data " + data + columns + " --out " + (folder / "x")), 2,
       "--batch 1: the task retrieval compares the pairs of a batch"));

@@ -48,7 +48,8 @@ TEST_CASE_FIXTURE(Classified,
   const Outcome some = weft(from("other"));
   CAPTURE(some.err);
   REQUIRE(some.code == 0);
-  CHECK(contains(some.err, "labels: 2 of 3 known to " + (folder / "first") + "; the head's other rows are new\n"));
+  CHECK(contains(some.err,
+                 "labels: 2 of 3 known to " + (folder / "first") + "; the head's rows for the other labels are new\n"));
   CHECK_FALSE(contains(some.err, "; new parameters: "));
   const std::vector<double> before = probabilities("first", text), after = probabilities("run", text);
   CHECK(load_checkpoint(folder / "run").info.labels == std::vector<std::string>{"breeze", "number", "wind"});

@@ -100,7 +100,7 @@ TEST_CASE("former runs: test rows still choose the best checkpoint, and other ro
   const Outcome tested = weft(repeat + (folder / "run.json"));
   CAPTURE(tested.err);
   REQUIRE(tested.code == 0);
-  CHECK(contains(tested.err, "its test rows choose its best checkpoint (--validation FILE)"));
+  CHECK(contains(tested.err, "its test rows determine the best checkpoint (--validation FILE)"));
   CHECK_FALSE(contains(tested.out, "test "));
   const auto data = nlohmann::json::parse(folder.read("again/run.json"))["data"];
   CHECK(data["validation"] == std::filesystem::absolute(rows).lexically_normal().string());

@@ -86,8 +86,8 @@ TEST_CASE("help pages: each option states which options it requires and excludes
   CHECK(contains(entry(lion, "--beta1"), "lion 0.9)"));
   CHECK(contains(entry(lion, "--weight-decay"), "lion 1, muon 0.1, adafactor 0)"));
   CHECK(contains(entry(lion, "--lr"),
-                 "2e-3 for a text, 1e-3 for rows; multiplied by 0.1 for lion; multiplied by 20 for adafactor; a factor "
-                 "of 1 for noam)"));
+                 "2e-3 for a text, 1e-3 for rows; multiplied by 0.1 for lion; multiplied by 20 for adafactor; for the "
+                 "schedule noam, a factor of 1)"));
   CHECK(contains(entry(page, "--eval-every"), "--eval-every, --save-every N Number of steps between"));
   CHECK(contains(entry(page, "--resume"), "--resume FOLDER Continue"));
   CHECK_FALSE(contains(page, "\n\n\n"));

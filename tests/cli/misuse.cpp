@@ -50,9 +50,10 @@ TEST_CASE_FIXTURE(Files, "options without effect are refused or reported") {
   refused("--tokenizer bytes --vocabulary-size 3", "the vocabulary size of the tokenizer bytes can't be chosen", 2);
   refused("--pad-to 8", "--pad-to requires --data", 2);
   refused("--word-dropout 0.3", "--word-dropout requires --data", 2);
-  refused("--schedule constant --lr-floor 0.2", "--lr-floor is for the cosine and linear schedules, not for constant",
+  refused("--schedule constant --lr-floor 0.2",
+          "--lr-floor applies only to the cosine and linear schedules, not to constant", 2);
+  refused("--schedule noam --lr-floor 0.1", "--lr-floor applies only to the cosine and linear schedules, not to noam",
           2);
-  refused("--schedule noam --lr-floor 0.1", "--lr-floor is for the cosine and linear schedules, not for noam", 2);
   refused("--arch tnn --d-ffn 8", "--d-ffn: unknown config key \"d_ffn\" of tnn", 2);
   const Outcome warm = weft(train("--warmup 4 --lr 0.5"));
   CHECK(warm.code == 0);
@@ -66,7 +67,8 @@ TEST_CASE("info: options of a model need an architecture, and those of a classif
        {"--layers 5", "--vocabulary 5", "--classes 5", "--task classifier", "--set layers=3"})
     CHECK(fails_with(weft("info " + options), 2,
                      options.substr(0, options.find(' ')) + " needs an architecture: give --arch (gmlp, tnn, fnet)"));
-  CHECK(fails_with(weft("info --arch gmlp --classes 5"), 2, "--classes is for classifiers, but the task is causal-lm"));
+  CHECK(fails_with(weft("info --arch gmlp --classes 5"), 2,
+                   "--classes applies only to tasks on rows, but the task is causal-lm"));
   CHECK(contains(weft("info --arch gmlp --task classifier --classes 5").out, "\noutputs 5\n"));
   CHECK(contains(weft("info --arch fnet").out, "\ntask masked-lm\n"));
   CHECK(weft("info --threads 1").code == 0);
@@ -126,8 +128,9 @@ TEST_CASE_FIXTURE(Files, "a checkpoint may be given by one of its files") {
   CHECK(info(run + "/model.safetensors").out == info(run).out);
   CHECK(info(run + "/config.json").out == info(run).out);
   for (const std::string command : {"info", "generate", "eval --text x"}) {
-    CHECK(fails_with(weft(command + " --checkpoint " + (folder / "text")), 2,
-                     "--checkpoint: expected a folder that weft train wrote, got the file \"" + (folder / "text")));
+    CHECK(
+        fails_with(weft(command + " --checkpoint " + (folder / "text")), 2,
+                   "--checkpoint: expected the folder of a run or a checkpoint, got the file \"" + (folder / "text")));
     CHECK(fails_with(weft(command + " --checkpoint " + run + "/training.safetensors"), 2, "expected a folder"));
   }
   CHECK(fails_with(weft("info --checkpoint " + run + "/missing"), 1, "missing/model.safetensors"));

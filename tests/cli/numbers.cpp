@@ -85,7 +85,7 @@ TEST_CASE("NumPy's arrays: a regression on sequences, stopped and resumed, and i
   CHECK(weft("report " + run + " --out " + (folder / "r.html")).code == 0);
   CHECK(fails_with(weft("classify " + run + " " + data), 1, "expected a classifier"));
   CHECK(fails_with(weft("predict " + run + " " + data + " --columns text=2"), 2,
-                   "--columns is for tables of texts, but " + data + " has frames of numbers"));
+                   "--columns applies only to tables of texts, but " + data + " has frames of numbers"));
   const std::string part = folder / "part", model = "/last/model.safetensors";
   CHECK(weft(options + " --schedule constant --steps 60 --out " + part).code == 0);
   CHECK(weft("train --resume " + part + " --steps 90").code == 0);

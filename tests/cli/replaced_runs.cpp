@@ -103,7 +103,8 @@ TEST_CASE_FIXTURE(OfRows, "run.json: a flag may be true or the string \"true\"")
 TEST_CASE_FIXTURE(OfRows, "run.json with another architecture: the error names fields that it lacks") {
   const Outcome tnn = refused("--arch tnn");
   CAPTURE(tnn.err);
-  CHECK(fails_with(tnn, 2, "--arch tnn: \"" + (folder / "a/run.json") + "\" is for gmlp, and tnn has no "));
+  CHECK(
+      fails_with(tnn, 2, "--arch tnn: \"" + (folder / "a/run.json") + "\" is for gmlp, and the config of tnn has no "));
   CHECK(contains(tnn.err, "d_ffn"));
   CHECK(contains(tnn.err, "leave out --config and give the sizes of tnn (weft info --arch tnn lists them)"));
   folder.write("small.json", R"({"arch": "gmlp", "layers": 1, "d_model": 16})");

@@ -73,7 +73,7 @@ TEST_CASE_FIXTURE(Runs, "a damaged model or config is reported, but an intact st
       CHECK(longer.code == 0);
       if (file[0] == 'l') {
         CHECK(contains(longer.err, file));
-        CHECK(contains(longer.err, "continues from its saved state, which is intact"));
+        CHECK(contains(longer.err, "continues from the saved state of the run, which is intact"));
       }
       CHECK(weft("info " + (folder / "run")).code == 0);
       CHECK(weft("info " + (folder / "run") + " --checkpoint last").code == 0);

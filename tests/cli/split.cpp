@@ -58,7 +58,7 @@ TEST_CASE_FIXTURE(
     CAPTURE(trained.err);
     REQUIRE(trained.code == 0);
     CHECK(contains(trained.err, "validation: 100 of 1,000 rows, stratified by label, with seed 0\n"));
-    CHECK_FALSE(contains(trained.err, "has no rows with"));
+    CHECK_FALSE(contains(trained.err, "labels without rows"));
     CHECK(contains(settings()["found"]["data"].get<std::string>(), "900 + 100 rows"));
   }
   CHECK(contains(weft(train("--steps 1 --validation 0.25 --split-seed 4")).err,
@@ -75,7 +75,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation, and errors that name absen
   const Outcome trained = weft(train("--steps 1 --validation " + (folder / "two")));
   CAPTURE(trained.err);
   CHECK(contains(trained.err, "validation: 3 rows of " + (folder / "two") + "\n"));
-  CHECK(contains(trained.err, "the validation set has no rows with 1 of 3 labels: 3\n"));
+  CHECK(contains(trained.err, "labels without rows in the validation set: 1 of 3 (3)\n"));
   CHECK(contains(settings()["found"]["data"].get<std::string>(), "60 + 3 rows"));
   CHECK(settings()["data"]["validation"] == folder / "two");
   CHECK(weft("train --resume " + (folder / "run") + " --steps 2").code == 0);
@@ -85,8 +85,8 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation, and errors that name absen
   CHECK(weft("train --resume " + (folder / "run") + " --steps 3 --validation " + (folder / "moved")).code == 0);
   folder.write("csv", small_csv() + "rare,,something else\n");
   const std::string says = weft(train("--steps 1")).err;
-  CHECK((contains(says, "the validation set has no rows with 1 of 4 labels: rare\n") ||
-         contains(says, "the training set has no rows with 1 of 4 labels: rare\n")));
+  CHECK((contains(says, "labels without rows in the validation set: 1 of 4 (rare)\n") ||
+         contains(says, "labels without rows in the training set: 1 of 4 (rare)\n")));
   for (const char* wrong : {"0", "1", "1.5", "-0.1"})
     CHECK(fails_with(weft(train(std::string("--validation ") + wrong)), 2, "above 0, below 1, got"));
   CHECK(fails_with(weft(train("--validation " + (folder / "none"))), 1, "none"));
@@ -179,8 +179,8 @@ TEST_CASE_FIXTURE(Rows, "a message names labels that are never predicted, with t
   folder.write("csv", rows);
   const Outcome trained = weft(train("--steps 30 --lr 1e-2 --test " + (folder / "csv")));
   CAPTURE(trained.err);
-  CHECK(contains(trained.err, "weft: labels that are never predicted in the validation set: rare (1 row)\n"));
-  CHECK(contains(trained.err, "weft: labels that are never predicted in the test set: rare (10 rows)\n"));
+  CHECK(contains(trained.err, "weft: labels that are in the validation set but are never predicted: rare (1 row)\n"));
+  CHECK(contains(trained.err, "weft: labels that are in the test set but are never predicted: rare (10 rows)\n"));
   CHECK(number_after(trained.out, "\nvalidation accuracy ") == 97.5);
   CHECK(number_after(trained.out, "\nvalidation macro F1 ") < 50);
   CHECK_FALSE(contains(trained.err, "usual ("));
@@ -196,7 +196,7 @@ TEST_CASE_FIXTURE(Rows, "the best checkpoint by another measure, which run.json 
   CHECK(contains(trained.err, ", macro F1 "));
   folder.write("text", small_text());
   CHECK(fails_with(weft("train --arch gmlp --text " + (folder / "text") + " --best-by f1 --out " + (folder / "x")), 2,
-                   "--best-by f1 is for labeled texts"));
+                   "--best-by f1 applies only to --data"));
   CHECK(fails_with(weft(train("--best-by recall")), 2, "expected one of loss, accuracy, f1, got \"recall\""));
 }
 

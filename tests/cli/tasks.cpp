@@ -62,10 +62,10 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CHECK(as_json.out.rfind(c.json, 0) == 0);
     CHECK(weft("predict " + run + " " + rows).code == 0);
     CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --columns text=text"), 2,
-                     "texts: the given options are for tables"));
+                     "texts: the given options apply only to tables"));
     if (c.task != "multilabel")
       CHECK(fails_with(weft("predict " + run + " " + (folder / "texts") + " --threshold 0.5"), 2,
-                       "--threshold is for the task multilabel, but the checkpoint has the task " + c.task));
+                       "--threshold applies only to the task multilabel, but the checkpoint has the task " + c.task));
     const report::Json described = report::read_run(run, "run", {});
     CAPTURE(described["notes"].dump());
     CHECK(described["notes"].empty());
@@ -80,8 +80,8 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CHECK(contains(folds.out, "\nfold"));
     CHECK(contains(folds.out, "deviation"));
     CHECK(fails_with(weft("classify " + run + " " + (folder / "texts")), 1, "the checkpoint is a " + c.task));
-    CHECK(
-        fails_with(weft(train + "--word-dropout 0.1 --out " + (folder / "x")), 2, "--word-dropout is for classifiers"));
+    CHECK(fails_with(weft(train + "--word-dropout 0.1 --out " + (folder / "x")), 2,
+                     "--word-dropout applies only to the task classifier"));
     CHECK(weft("train --resume " + run + " --steps 130").code == 0);
   }
 }
@@ -164,7 +164,7 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CAPTURE(trained.err);
     CAPTURE(trained.out);
     REQUIRE(trained.code == 0);
-    CHECK(contains(trained.err, "400 rows, 80/10/10 % for training, validation and test, in this order (--split)\n"));
+    CHECK(contains(trained.err, "400 rows, 80/10/10 % for training, validation and test, in this order\n"));
     CHECK(contains(trained.err, "forecast: 3 rows of height from 24 rows of height,other"));
     CHECK(number_after(trained.out, "test MAE ") < 2);
     CHECK(number_after(trained.out, "test MAE of the last value ") > 5);
@@ -186,7 +186,8 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CHECK(fails_with(weft("predict " + run), 2, "give the file with the series to continue"));
     const std::string begun = "train --from " + run + " --data " + table +
                               " --target height --horizon 3 --steps 2 --out " + (folder / "begun") + " --frames ";
-    CHECK(fails_with(weft(begun + "other,height"), 2, "reads the columns height, other, but --frames names others"));
+    CHECK(fails_with(weft(begun + "other,height"), 2,
+                     "reads the columns height, other, but --frames names other columns"));
     CHECK(weft(begun + "height,other").code == 0);
   }
 }
@@ -203,7 +204,7 @@ TEST_CASE("forecasts: mistakes are refused in one line") {
   CHECK(fails_with(train("wave.csv", "--frames height --target height,height"), 2, "expected distinct names"));
   CHECK(fails_with(train("wave.csv", "--task forecast"), 2,
                    "a forecast needs --frames, the columns of --data to read, and --target"));
-  CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames is for --task forecast"));
+  CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames applies only to the task forecast"));
   CHECK(fails_with(train("wave.csv", good + "--test x"), 2, "--test can't be used with --frames"));
   CHECK(fails_with(train("wave.csv", "--frames depth --target height"), 1,
                    "expected a column \"depth\"; it has day, height, other"));

@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(Pairs, "pairs of texts: a checkpoint without its run accepts p
   CHECK(lines.out == ask("classify", "a red box\tred lid\n").out);
   folder.write("table.csv", "two,text\nred lid,a red box\n");
   const std::string table = alone + " " + (folder / "table.csv");
-  CHECK(fails_with(weft("classify " + table), 2, "the model reads pairs of texts: name the columns of both"));
+  CHECK(fails_with(weft("classify " + table), 2, "the model reads pairs of texts, so name the columns of both"));
   CHECK(weft("classify " + table + " --columns text=text,second=two").out == lines.out);
   const std::string pairs = alone + " --data " + (folder / "pairs.csv");
   CHECK(fails_with(weft("eval " + pairs + " --columns label=same,text=one"), 2, "the model reads pairs of texts"));
@@ -135,7 +135,7 @@ TEST_CASE("pairs of texts: regression and several labels read them, tagging does
                    "line 1: the model reads pairs"));
   CHECK(fails_with(weft("train --arch fnet --task retrieval --data " + (folder / "numbers.csv") + columns + sizes +
                         "--steps 3 --out " + (folder / "vectors")),
-                   2, "reads no second text"));
+                   2, "the task retrieval reads no column second=NAME"));
   folder.write("tags.csv", "y,one,two\nA,a,b\nB,b,b\nA,a,c\nB,b,d\n");
   CHECK(fails_with(weft("train --arch fnet --task tagging --data " + (folder / "tags.csv") + columns + sizes +
                         "--steps 3 --out " + (folder / "tags")),

@@ -183,7 +183,7 @@ TEST_CASE("tokenizers that are invalid") {
     const Outcome refused = weft(train + "--tokenizer " + none);
     CHECK(
         fails_with(refused, 2, "--tokenizer: [tokenizer] unknown kind \"" + none + "\", expected one of characters, "));
-    CHECK(contains(refused.err, "; there is no file of that name, either"));
+    CHECK(contains(refused.err, "; there is no file with this name, either"));
   }
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "missing")), 1, "missing"));
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "tokens.json")), 1, "tokens.json"));

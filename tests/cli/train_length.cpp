@@ -125,7 +125,7 @@ TEST_CASE("weft train --folds: a run for each fold, tested on its part, with the
   CHECK_FALSE(contains(stopped.err, "fold 1 is left"));
   // Invalid combinations.
   CHECK(fails_with(weft("train --resume " + (folder / "second") + " --steps 40 --test " + (folder / "csv")), 2,
-                   "is one of --folds, so its test set is its fold"));
+                   "is one fold of a cross-validation (--folds), and this fold is its test set"));
   const std::string all = options + "--folds 3 --out " + (folder / "all");
   CHECK(fails_with(weft(all), 1, "already exists"));
   CHECK(fails_with(weft(all + " --test " + (folder / "csv")), 2, "--test"));

@@ -112,11 +112,11 @@ TEST_CASE("tune: the maximum size limits the checkpoint in 8 bits, and the maxim
   const Outcome large = weft(tune + " --trials 1 --size 100 --out " + (folder / "large") + small);
   CHECK(large.code == 1);
   CHECK(contains(large.err, "too large: "));
-  CHECK(contains(large.err, "none of 1 trials has a result"));
+  CHECK(contains(large.err, "none of 1 trials has a score"));
   const Outcome slow =
       weft(tune + " --time 1 --out " + (folder / "slow") + " -- --layers 1 --d-model 64 --steps 100000 --seq-len 64");
   CHECK(slow.code == 1);
-  CHECK(contains(slow.err, "cut off, because the trial would exceed the time"));
+  CHECK(contains(slow.err, "ended early, because the search would exceed --time"));
 }
 
 TEST_CASE("tune: numbers and other tasks, and a list of the trials that fail") {
@@ -134,7 +134,7 @@ TEST_CASE("tune: numbers and other tasks, and a list of the trials that fail") {
                               (folder / "failed") + " -- --task regression");
   CHECK(failed.code == 1);
   CHECK(contains(failed.err, "failed: [rows] the label \"animal\""));
-  CHECK(contains(failed.err, "none of 4 trials has a result"));
+  CHECK(contains(failed.err, "none of 4 trials has a score"));
 }
 
 TEST_CASE("tune: mistakes are refused in one line") {
@@ -142,7 +142,7 @@ TEST_CASE("tune: mistakes are refused in one line") {
   folder.write("rows.csv", rows());
   const std::string tune = "tune --data " + (folder / "rows.csv") + " --out " + (folder / "x");
   CHECK(fails_with(weft(tune), 2, "give --time, for example --time 5:00"));
-  CHECK(fails_with(weft(tune + " --trials 1 -- --out y"), 2, "--out can't be among the options after --"));
+  CHECK(fails_with(weft(tune + " --trials 1 -- --out y"), 2, "--out can't be given after --"));
   CHECK(fails_with(weft(tune + " --trials 1 -- --no-such 1"), 2, "--no-such"));
   CHECK(fails_with(weft(tune + " --time 5:"), 2, "expected a time like"));
   CHECK(fails_with(weft(tune + " --time 0"), 2, "expected a time like"));

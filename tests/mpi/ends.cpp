@@ -128,8 +128,8 @@ TEST_CASE("mpirun: a rank that leaves or aborts while others wait for it gives o
     const Clock::time_point start = Clock::now();
     const Outcome outcome = shell(mpirun(2) + "$OTHER_ENDS " + end);
     CAPTURE(outcome.err);
-    CHECK(fails_with_line(
-        outcome, end == "abort" ? "weft: rank 1: the reason" : "weft: rank 1: this rank ended while other ranks wait"));
+    CHECK(fails_with_line(outcome, end == "abort" ? "weft: rank 1: the reason"
+                                                  : "weft: rank 1: this rank ended, but other ranks still wait"));
     CHECK(Clock::now() - start < std::chrono::seconds(end == "abort" ? 8 : 30));
   }
 }

@@ -109,7 +109,7 @@ class Answers {
 
   const ClassifyCommand& o_;
   weft::Classifier classifier_;
-  std::int64_t given_ = 0, shown_ = 0;  // the number of texts that are printed, and of labels in a CSV row
+  std::int64_t given_ = 0, shown_ = 0;  // number of texts already answered, and of labels in a CSV row
 };
 
 void classify_lines(const ClassifyCommand& o, Answers& answers, bool are_pairs) {
@@ -179,7 +179,7 @@ int classify(const ClassifyCommand& o) {
 }  // namespace
 
 Command classify_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("classify", "Classify texts: lines, or rows of a table");
+  CLI::App* command = weft.add_subcommand("classify", "Classify texts, pictures, sounds or arrays of numbers");
   const auto o = std::make_shared<ClassifyCommand>();
   o->add_to(*command, "Texts (one per line), or a table, pictures, sounds or an array, as for weft train --data",
             "labels", "Print a JSON object for each text");
@@ -187,11 +187,11 @@ Command classify_command(CLI::App& weft, weft::Ranks*) {
       ->excludes(command->get_option("--json"));
   o->form.add_to(*command, command->get_option("file"));
   command->footer(
-      "For each text, prints LABEL, a tab and PROBABILITY. The results have the order of the texts and are\n"
-      "printed as soon as they are known.\n"
-      "A file is read as a table if its name (.csv, .tsv) or its rows show that it is one. The text columns\n"
-      "and --literal-quotes are those of training. Otherwise, each line is one text. Standard input is also\n"
-      "read as lines, unless --format is given.\n"
+      "For each text, prints LABEL, a tab and PROBABILITY. The results are in the order of the texts and\n"
+      "are printed as soon as they are known.\n"
+      "A file is read as a table if its name (.csv, .tsv) or its content shows that it is a table. By\n"
+      "default, the text columns and --literal-quotes are as in training. In any other text file, each line\n"
+      "is one text. Standard input is read as lines, unless --format is given.\n"
       "Examples:\n"
       "  weft classify news texts.txt --top 3 --json\n"
       "  weft classify news data.csv --csv > answers.csv\n"

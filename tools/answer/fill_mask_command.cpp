@@ -50,7 +50,7 @@ int fill_mask(const AnswerOptions& o) {
 Command fill_mask_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("fill-mask", "Fill in the masked symbols of a text");
   const auto o = std::make_shared<AnswerOptions>(5);
-  o->add_to(*command, "Texts, one per line, with [mask] (in upper or lower case) for each symbol to fill in",
+  o->add_to(*command, "Texts, one per line, with [mask] (in upper or lower case) in place of each missing symbol",
             "symbols per gap", "Print a JSON object for each text, with the filled-in text");
   command->footer(
       "Prints one line for each gap, in the order of the gaps. The line lists the most probable symbols,\n"

@@ -88,7 +88,7 @@ int generate(const GenerateCommand& o) {
   const weft::Checkpoint checkpoint = o.checkpoint.load();
   const std::string prompt = prompt_of(o), why_slow = checkpoint.model->why_stream_is_slow();
   if (checkpoint.model->task() == weft::Task::causal_lm && !why_slow.empty())
-    std::cerr << "weft: generation is slow because each symbol takes a forward pass over the whole text: " << why_slow
+    std::cerr << "weft: generation is slow, because each symbol needs a forward pass over the whole text: " << why_slow
               << std::endl;
   SamplePrinter printer(prompt, o.samples);
   const auto start = std::chrono::steady_clock::now();
@@ -122,8 +122,8 @@ Command generate_command(CLI::App& weft, weft::Ranks*) {
              "Sampling temperature; 0: always choose the most likely symbol");
   add_number(*command, "--top-k", options.top_k, {0}, "Sample from the k most likely symbols; 0: from all symbols");
   add_number(*command, "--top-p", options.top_p, {.lowest = 0, .highest = 1, .above = true},
-             "Sample from the most likely symbols whose probabilities add up to this");
-  add_texts(*command, "--stop", "TEXT", options.stop, "Stop before this text; may be given more than once");
+             "Sample from the smallest set of the most likely symbols whose probabilities add up to at least this");
+  add_texts(*command, "--stop", "TEXT", options.stop, "Stop before this text; this option may be given more than once");
   add_number(*command, "--num-samples", o->samples, {1},
              "Number of continuations. Their seeds are --seed, --seed + 1, and so on. Up to eight run in one batch. "
              "The first is printed as it is generated, and the others follow in order");

@@ -90,12 +90,10 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<NearestCommand>();
   o->checkpoint.add_to(*command);
   CLI::Option* corpus =
-      command->add_option("corpus", o->corpus, "Texts to search (one per line), or a table as for training")
+      command->add_option("corpus", o->corpus, "Texts to search (one per line), or a table as for weft train --data")
           ->type_name("FILE")
           ->required();
-  command->add_option("query", o->queries, "Text of the query; may be given more than once")
-      ->type_name("TEXT")
-      ->required();
+  command->add_option("query", o->queries, "Query; several queries may be given")->type_name("TEXT")->required();
   add_number(*command, "--top", o->top, {1}, "Number of texts to print for each query");
   add_text(*command, "--vectors", "FILE", o->vectors,
            "File with the vectors of the corpus, written by weft embed --out");
@@ -103,8 +101,8 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   o->form.add_to(*command, corpus);
   command->footer(
       "Prints SIMILARITY, a tab and TEXT for each of the nearest texts, starting with the nearest. The\n"
-      "similarity is the cosine of the angle between the two texts' vectors (see weft embed). With several\n"
-      "queries, an empty line follows the results of each query.\n"
+      "similarity is the cosine of the angle between the vectors of the query and of the text (see weft\n"
+      "embed). With several queries, an empty line follows the results of each query.\n"
       "Examples:\n"
       "  weft nearest titles titles.txt \"a strike at the airport\" --top 3\n"
       "  weft nearest titles titles.txt --vectors titles.npy \"oil prices\"");

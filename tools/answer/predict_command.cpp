@@ -44,7 +44,7 @@ std::string as_text(const weft::Predictor& predictor, const std::string& text, c
   }
 }
 
-// Returns {"NAME": number, …} with a number for each output of a regression model, {"labels": [{"label": …,
+// Returns {"NAME": number, …} with a number for each output of a regression model, or {"labels": [{"label": …,
 // "probability": …}, …]} for a multilabel model, or {"words": [{"word": …, "tag": …}, …]} for a tagging model.
 std::string as_json_line(const weft::Predictor& predictor, const std::string& text, const PredictCommand& o) {
   Json line = Json::object();
@@ -68,8 +68,9 @@ std::string as_json_line(const weft::Predictor& predictor, const std::string& te
 int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
   if (o.file == "-") throw UsageError("give the file with the series to continue");
   if (const char* given = o.form.given())
-    throw UsageError(std::string(given) +
-                     " can't be used for a forecast, because the model finds its columns by their names in training");
+    throw UsageError(
+        std::string(given) +
+        " can't be used for a forecast, because the model's columns are found by their names in the training data");
   const weft::ForecastOptions options = forecast_options(checkpoint, 0, 1);
   const weft::Series series = weft::read_series(o.file, options.frames);
   const weft::NoGrad suspended;
@@ -91,7 +92,7 @@ int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
 int predict(const PredictCommand& o) {
   weft::Checkpoint checkpoint = o.checkpoint.load();
   if (const weft::Task task = checkpoint.model->task(); o.threshold && task != weft::Task::multilabel)
-    throw UsageError(std::string("--threshold is for the task multilabel, but the checkpoint has the task ") +
+    throw UsageError(std::string("--threshold applies only to the task multilabel, but the checkpoint has the task ") +
                      weft::task_name(task));
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
@@ -116,18 +117,21 @@ Command predict_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<PredictCommand>();
   o->checkpoint.add_to(*command);
   CLI::Option* file =
-      command->add_option("file", o->file, "Texts (one per line), or rows as for training (default: standard input)")
+      command
+          ->add_option("file", o->file,
+                       "Texts (one per line), or rows as for weft train --data (default: standard input)")
           ->type_name("FILE");
   add_number(*command, "--threshold", o->threshold, {0, 1},
-             "Multilabel: minimum probability of the labels that are printed", "0.5");
+             "Task multilabel: minimum probability of the labels that are printed", "0.5");
   command->add_flag("--json", o->json, "Print a JSON object for each text");
   o->form.add_to(*command, file);
   command->footer(
       "The output depends on the model's task (weft train --task). For regression, each text gets a line\n"
       "with its numbers, separated by tabs. For multilabel, each text gets a line with its labels and their\n"
       "probabilities, separated by tabs. For tagging, each word gets a line with the word, a tab and its\n"
-      "tag, and an empty line follows each text. For forecast, the file is a table. Each line contains the\n"
-      "name of an output, a tab and the value that is predicted to follow the table's last row.\n"
+      "tag, and an empty line follows each text. For forecast, the file is a table. Each output line has\n"
+      "the form NAME+K, a tab and the value that is predicted for the column NAME, K rows after the table's\n"
+      "last row.\n"
       "Examples:\n"
       "  weft predict prices texts.txt\n"
       "  weft predict weather table.csv\n"

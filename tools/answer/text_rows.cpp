@@ -29,10 +29,10 @@ std::string pair_of(const std::string& line, const TextPlace& place) try {
 void check_options(const DataOptions& form, const weft::TextRows* rows, const std::string& file) {
   if (rows == nullptr && (form.of_tables() != nullptr || form.skip_bad_rows))
     throw UsageError(file +
-                     ": the given options are for tables, but each line of this file is a text (--format FORMAT reads "
-                     "the lines as rows)");
+                     ": the given options apply only to tables, but each line of this file is read as a text (--format "
+                     "FORMAT reads the file as a table)");
   if (rows != nullptr && rows->content() != weft::RowContent::texts && form.of_tables() != nullptr)
-    throw UsageError(std::string(form.of_tables()) + " is for tables of texts, but " + file + " has " +
+    throw UsageError(std::string(form.of_tables()) + " applies only to tables of texts, but " + file + " has " +
                      weft::row_content_name(rows->content()));
 }
 

@@ -47,7 +47,7 @@ void for_each_vector(const std::string& file, const DataOptions& form, const wef
     if (texts.empty()) first = place;
     texts.push_back(text);
     bytes += text.size() + sizeof text;
-    if (bytes > enough || file == "-") flush();  // standard input gets its answers line by line
+    if (bytes > enough || file == "-") flush();  // each line of standard input is answered immediately
   });
   flush();
 }

@@ -33,7 +33,7 @@ void print(const std::string& folder, const weft::CheckpointInfo& info) {
 weft::Checkpoint load(const std::string& path) {
   weft::Checkpoint checkpoint = weft::load_checkpoint(path, weft::Purpose::inference);
   if (weft::quantized_to(checkpoint.model->parameters()))
-    throw Error("can't average \"" + path + "\", which is quantized: give the checkpoint that it was made from");
+    throw Error("can't average \"" + path + "\", which is quantized: give the original checkpoint");
   return checkpoint;
 }
 
@@ -72,7 +72,7 @@ void assign_mean(const weft::Model& model, Values& sums, double count) {
 
 // Computes θ = 1/K Σ_k θ_k. Each element is summed in f64 in the order of the folders.
 int average(const AverageCommand& o) {
-  if (o.out.empty()) throw UsageError("give --out, the folder for the average");
+  if (o.out.empty()) throw UsageError("give --out, the folder that the average is written to");
   if (o.folders.size() < 2)
     throw UsageError("give two checkpoints or more, as in weft average RUN/best RUN/last --out MEAN");
   std::vector<std::string> paths;
@@ -108,17 +108,18 @@ Command average_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command =
       weft.add_subcommand("average", "Average checkpoints of one run, which often gives a better model");
   const auto o = std::make_shared<AverageCommand>();
-  add_checkpoints(*command, "dirs", o->folders,
-                  "Two or more checkpoints of one model; for the folder of a run, its best checkpoint is used")
+  add_checkpoints(
+      *command, "dirs", o->folders,
+      "Folders of two or more checkpoints of one model. For the folder of a run, its best checkpoint is used")
       ->expected(CLI::detail::expected_max_vector_size);
-  add_text(*command, "--out", "DIR", o->out, "Folder for the average");
+  add_text(*command, "--out", "DIR", o->out, "Folder that the average is written to");
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   command->footer(
       "Examples:\n"
       "  weft average book/best book/last --out mean\n"
       "  weft eval mean --text book.txt\n"
       "Averages each parameter. The average of several checkpoints of one run, saved while its learning\n"
-      "rate is high, is often better than each of them (arXiv 1803.05407). The average of runs with\n"
-      "different seeds is worse. weft eval measures the loss of the average.");
+      "rate is high, is often better than each of them (arXiv 1803.05407). Averaging checkpoints of runs\n"
+      "with different seeds makes the model worse. weft eval measures the loss of the average.");
   return {command, [o] { return average(*o); }};
 }

@@ -26,7 +26,7 @@ std::string form_of(const ConvertCommand& o) {
   const std::string found = weft::find_checkpoint_form(o.in);
   if (found.empty() && fs::is_directory(o.in) && !fs::exists(o.in + "/model.safetensors") &&
       !fs::exists(o.in + "/config.json"))
-    throw weft::Error("\"" + o.in + "\" contains no checkpoint: there is no model.safetensors");
+    throw weft::Error("\"" + o.in + "\" contains no checkpoint: it has neither model.safetensors nor config.json");
   if (found.empty())
     throw weft::Error("\"" + o.in + "\" doesn't name its format: give --from (" + list(weft::checkpoint_forms()) + ")");
   return found;
@@ -71,17 +71,17 @@ Command convert_command(CLI::App& weft, weft::Ranks*) {
   const auto check = [](const std::string& name) { (void)weft::checkpoint_form(name); };
   add_text(*command, "--from", "FORMAT", o->from, "Format of IN (default: the format that IN itself names)", check);
   add_text(*command, "--to", "FORMAT", o->to, "Format of OUT", check);
-  add_text(*command, "--task", "NAME", o->task, "Task of IN, if its format doesn't name one",
+  add_text(*command, "--task", "NAME", o->task, "Task of the model, if IN doesn't name one",
            [](const std::string& name) { (void)weft::task_from_name(name); });
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
-  add_text(*command, "in", "IN", o->in, "Checkpoint to convert, a folder or a file");
-  add_text(*command, "out", "OUT", o->out, "The new folder");
+  add_text(*command, "in", "IN", o->in, "Checkpoint to convert: a folder or a file");
+  add_text(*command, "out", "OUT", o->out, "Folder that the converted checkpoint is written to");
   command->footer("Formats:\n" + forms() +
                   "A state dict is a file model.safetensors, or the folder that contains the file. For TNNs and for\n"
                   "g-mlp-pytorch's gMLPs, a config.json in the same folder contains the model's arguments.\n"
                   "tools/pt_to_safetensors.py makes both files from .pt and .bin files.\n"
-                  "Prints what was left out and what the other format can't represent. Without conversion, classify,\n"
-                  "fill-mask, eval and info can use any checkpoint that names its format.\n"
+                  "Prints what was left out and what the format of OUT can't represent. The commands classify,\n"
+                  "fill-mask, eval and info accept any checkpoint that names its format, without conversion.\n"
                   "Examples:\n"
                   "  weft convert fnet-base fnet\n"
                   "  weft convert news fnet-news --to huggingface-fnet\n"

@@ -97,8 +97,8 @@ weft::ModelSpec spec_of(const InfoCommand& o) {
   weft::ModelSpec spec = o.model.spec({});
   const bool rows = weft::task_source(spec.task) == weft::Source::rows;
   if (o.classes && !rows)
-    throw UsageError(std::string("--classes is for classifiers, but the task is ") + weft::task_name(spec.task) +
-                     ": give --task classifier");
+    throw UsageError(std::string("--classes applies only to tasks on rows, but the task is ") +
+                     weft::task_name(spec.task) + ": give --task classifier");
   spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
   spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);
   return spec;
@@ -141,9 +141,10 @@ Command info_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<InfoCommand>();
   o->checkpoint.add_to(*command);
   o->model.add_to(*command);
-  add_number(*command, "--vocabulary", o->vocabulary, {1}, "Number of input symbols", "the recipe's, or 65")
+  add_number(*command, "--vocabulary", o->vocabulary, {1}, "Number of symbols in the vocabulary", "the recipe's, or 65")
       ->group(ModelOptions::group);
-  add_number(*command, "--classes", o->classes, {1}, "Number of classes of a classifier", "the recipe's, or 2")
+  add_number(*command, "--classes", o->classes, {1},
+             "Number of outputs for a task on rows, such as the classes of a classifier", "the recipe's, or 2")
       ->group(ModelOptions::group);
   add_threads(*command);
   command->footer(

@@ -63,7 +63,7 @@ std::string as_text(const char* format, double value) {
   return text;
 }
 
-// "-75.00 %", or "" if the value was 0 before.
+// Returns a text like "-75.00 %", or "" if the value was 0 before.
 std::string change(double before, double after) {
   return before == 0 ? "" : as_text("%+.2f %%", 100 * (after - before) / before);
 }
@@ -102,8 +102,8 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-// Counts the rows of weights that are all 0. Weight decay makes the embeddings of symbols that never occur in training
-// become 0.
+// Counts the rows of quantized matrices whose elements are all 0. Weight decay reduces the embeddings of symbols that
+// never occur in training to 0.
 std::int64_t zero_rows(const weft::NamedParameters& parameters) {
   std::int64_t count = 0;
   for (const auto& [name, parameter] : parameters)
@@ -122,7 +122,7 @@ int quantize(const QuantizeCommand& o) {
   const weft::Checkpoint before = o.checkpoint.load();
   if (const auto to = weft::quantized_to(before.model->parameters()))
     throw Error("\"" + source + "\" is already quantized to " + weft::quantization_name(*to) +
-                ": give the checkpoint that it was made from");
+                ": give the original checkpoint");
   weft::Checkpoint after = o.checkpoint.load();
   weft::quantize(*after.model, weft::quantization_from_name(o.to));
   const auto data = given ? o.data.load(before, run_of(source)) : data_of_run(source, before);
@@ -151,18 +151,20 @@ Command quantize_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<QuantizeCommand>();
   o->checkpoint.add_to(*command);
   const auto check = [](const std::string& name) { (void)weft::quantization_from_name(name); };
-  add_text(*command, "--to", "bf16|int8", o->to,
-           "Type of weights and embeddings: bf16 (half the size), or int8 with a scale per row (a quarter of the size)",
-           check);
-  add_text(*command, "--out", "DIR", o->out, "Folder for the quantized checkpoint");
+  add_text(
+      *command, "--to", "bf16|int8", o->to,
+      "Type of the weights and embeddings: bf16 (half the size), or int8 with one scale for each row of a matrix (a "
+      "quarter of the size)",
+      check);
+  add_text(*command, "--out", "DIR", o->out, "Folder that the quantized checkpoint is written to");
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   o->data.add_to(*command);
   add_threads(*command);
   command->footer(
-      "Prints the size of the file and the metrics of weft eval, before and after quantization. Before\n"
-      "quantization, they are computed in f32. After quantization, activations are in bf16, as in classify,\n"
-      "generate, fill-mask and eval. The metrics are measured on the given data, or, if none are given, on\n"
-      "the run's validation set.\n"
+      "Prints the size of model.safetensors and the metrics of weft eval, before and after quantization.\n"
+      "The metrics before quantization are computed in f32. Those after quantization are computed with\n"
+      "activations in bf16, as in classify, generate, fill-mask and eval. The metrics are measured on the\n"
+      "given data, or, if none are given, on the run's validation set.\n"
       "The result is for inference only. To continue training, use the original checkpoint, and quantize\n"
       "the result again.\n"
       "Examples:\n"

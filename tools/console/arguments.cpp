@@ -28,7 +28,7 @@ std::size_t command_place(const std::vector<std::string>& arguments, std::size_t
   return at < arguments.size() && is_option(arguments[at]) ? arguments.size() : at;
 }
 
-// Returns the weft command that fastText or nanoGPT calls `name`, or "" if there is none.
+// Returns the weft command that corresponds to the command `name` of fastText or nanoGPT, or "" if there is none.
 std::string name_here(const std::string& name) {
   static const char* const names[][2] = {{"predict-prob", "classify"},
                                          {"test", "eval"},
@@ -71,7 +71,8 @@ bool takes_value(const CLI::App& command, const std::string& option) {
   return known != nullptr && known->get_items_expected_max() > 0;
 }
 
-// The message for an unknown option such as "--layer". Suggests the nearest option and ignores a value after "=".
+// Returns the message for an unknown option such as "--layer". Suggests the nearest option and ignores a value after
+// "=".
 std::string unknown_option(const CLI::App& command, const std::string& argument) {
   const std::string typed = argument.substr(0, argument.find('='));
   std::vector<std::string> names;

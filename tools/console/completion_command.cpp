@@ -52,7 +52,7 @@ Command completion_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command =
       weft.add_subcommand("completion", "Print a script that completes subcommands and options in a shell");
   const auto shell = std::make_shared<std::string>();
-  add_text(*command, "shell", "bash|zsh", *shell, "The shell", [](const std::string& name) {
+  add_text(*command, "shell", "bash|zsh", *shell, "Shell that the script is for", [](const std::string& name) {
     if (name != "bash" && name != "zsh") throw weft::Error("expected bash or zsh, got \"" + name + "\"");
   })->required();
   command->footer(

@@ -20,7 +20,8 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   return lines;
 }
 
-// "--csv, --text". The names are sorted here, because CLI11 sorts the options by their addresses.
+// Returns the names of the options, such as "--csv, --text". The names are sorted here, because CLI11 sorts the options
+// by their addresses.
 std::string names_of(const std::set<CLI::Option*>& options) {
   std::set<std::string> names;
   for (const CLI::Option* option : options) names.insert(option->get_name());
@@ -62,8 +63,8 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   return help_entry(left, with_partners(*option));
 }
 
-// One empty line separates the parts of a page. Each group already ends with one, so make_group() removes the other one
-// at its beginning.
+// One empty line separates the parts of a page. CLI11 puts an empty line before and after each group, so
+// make_group() removes the line before it.
 std::string HelpFormatter::make_usage(const CLI::App* command, std::string name) const {
   return CLI::Formatter::make_usage(command, name) + "\n";
 }

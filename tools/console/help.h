@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-// An entry with two columns. `right` is wrapped within the right column. If `left` is too long for the left column, it
-// gets its own line above `right`.
+// Returns an entry with two columns. `right` is wrapped within the right column. If `left` is too long for the left
+// column, it gets its own line above `right`.
 std::string help_entry(const std::string& left, const std::string& right);
 
 // Wraps a text to the width of a page.

@@ -4,8 +4,8 @@
 
 namespace {
 
-// The optimal string alignment distance. d[i][j] is the distance of the first i letters of a to the first j letters
-// of b.
+// Returns the optimal string alignment distance. d[i][j] is the distance between the first i letters of a and the first
+// j letters of b.
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i)

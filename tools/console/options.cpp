@@ -13,7 +13,7 @@ std::string checkpoint_folder(const std::string& path) {
   if (!std::filesystem::exists(path, none) || std::filesystem::is_directory(path, none)) return path;
   const std::filesystem::path file(path);
   if (file.filename() != "model.safetensors" && file.filename() != "config.json")
-    throw weft::Error("expected a folder that weft train wrote, got the file \"" + path + "\"");
+    throw weft::Error("expected the folder of a run or a checkpoint, got the file \"" + path + "\"");
   return file.has_parent_path() ? file.parent_path().string() : ".";
 }
 

@@ -51,8 +51,8 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning);
 
-// The same with a check. An error that `check` throws is reported as a usage error, and its message should say what was
-// expected.
+// Adds the same option with a check. An error that `check` throws is reported as a usage error, and its message should
+// say what was expected.
 CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& type, std::string& target,
                       const std::string& meaning, std::function<void(const std::string&)> check);
 
@@ -60,10 +60,11 @@ CLI::Option* add_text(CLI::App& command, const std::string& name, const std::str
 CLI::Option* add_texts(CLI::App& command, const std::string& name, const std::string& type,
                        std::vector<std::string>& target, const std::string& meaning);
 
-// Adds an option for a folder that weft train wrote. The path of its model.safetensors or config.json is accepted, too.
+// Adds an option for the folder of a run or a checkpoint. The path of a checkpoint's model.safetensors or config.json
+// is accepted, too.
 CLI::Option* add_checkpoint(CLI::App& command, const std::string& name, std::string& target,
                             const std::string& meaning);
-// The same for several folders.
+// Adds the same option for several folders.
 CLI::Option* add_checkpoints(CLI::App& command, const std::string& name, std::vector<std::string>& target,
                              const std::string& meaning);
 

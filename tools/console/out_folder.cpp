@@ -18,7 +18,7 @@ void OutFolder::check() const {
   for (const std::string& read : reads)  // `read` may be a folder or a file
     if (!read.empty() && (fs::equivalent(folder, read, error) ||
                           (fs::is_regular_file(read, error) && fs::equivalent(folder, parent_of(read), error))))
-      throw Error(name + " names the checkpoint to be " + done + ", \"" + read + "\": give another folder");
+      throw Error(name + " names \"" + read + "\", the checkpoint to be " + done + ": give another folder");
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
     throw Error(name + " names the file \"" + folder + "\", expected a folder");
   if (fs::exists(weft::run_path(folder), error))

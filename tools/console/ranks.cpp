@@ -19,8 +19,8 @@ namespace {
 
 using weft::Error;
 
-// Returns the number of processes that mpirun started, which Open MPI and PMI (MPICH, Slurm) tell. Returns -1 if only
-// PMIx is present, which doesn't tell the number, and 0 without mpirun.
+// Returns the number of processes that mpirun started, which Open MPI and PMI (MPICH, Slurm) pass in an environment
+// variable. Returns -1 if only PMIx is present, which doesn't pass the number, and 0 without mpirun.
 int ranks_started() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* count = std::getenv(name)) return std::atoi(count);
@@ -38,7 +38,7 @@ void print_nothing() {
   std::cerr.rdbuf(silence);
 }
 
-// Reports an error that all processes have, and that prevents them from communicating. Only the first one prints it.
+// Reports an error that occurs in all processes and prevents them from communicating. Only the first process prints it.
 [[noreturn]] void fail_all(const std::string& what) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
     if (const char* rank = std::getenv(name); rank != nullptr && std::atoi(rank) != 0) {
@@ -70,7 +70,7 @@ MpiStart start_mpi() {
 #else
 MpiStart start_mpi() {
   fail_all(
-      "mpirun started several processes, but this weft was built without MPI (Debian: apt-get install "
+      "mpirun started several processes, but this build of weft does not support MPI (Debian: apt-get install "
       "libopenmpi-dev)");
 }
 #endif

@@ -76,7 +76,8 @@ struct Part {
 };
 
 int generate(const Options& o, const GeneratedTask& task) {
-  if (o.out.empty()) throw UsageError("give --out, the folder for train.tsv, validation.tsv and test.tsv");
+  if (o.out.empty())
+    throw UsageError("give --out, the folder that train.tsv, validation.tsv and test.tsv are written to");
   task.check();
   const Part parts[] = {{"train", o.train}, {"validation", o.validation}, {"test", o.test}};
   const auto path_of = [&](const Part& part) { return o.out + "/" + part.name + ".tsv"; };
@@ -114,7 +115,8 @@ int check(const Options& o, const GeneratedTask& task) {
   std::string first;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     const std::string& label = rows.names[static_cast<std::size_t>(rows.labels[i])];
-    const std::string where = "\"" + o.check + "\": row " + std::to_string(i + 1) + " of the rows with a text: ";
+    const std::string where =
+        "\"" + o.check + "\": row " + std::to_string(i + 1) + ", not counting the header and rows without a text: ";
     try {
       const std::string answer = task.answer(rows.texts[i]);
       if (answer == label) continue;
@@ -131,11 +133,12 @@ int check(const Options& o, const GeneratedTask& task) {
 void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<GeneratedTask> task,
               std::shared_ptr<Options> o) {
   CLI::App* sub = command.add_subcommand(kind.name, kind.title);
-  add_text(*sub, "--out", "FOLDER", o->out, "Folder for train.tsv, validation.tsv and test.tsv");
+  add_text(*sub, "--out", "FOLDER", o->out, "Folder that train.tsv, validation.tsv and test.tsv are written to");
   add_number(*sub, "--train", o->train, {1}, "Number of rows in train.tsv; no row occurs twice in the three files");
   add_number(*sub, "--validation", o->validation, {1}, "Number of rows in validation.tsv");
   add_number(*sub, "--test", o->test, {1}, "Number of rows in test.tsv");
-  add_number(*sub, "--seed", o->seed, {0}, "Seed of the rows; a seed gives the same bytes on every machine");
+  add_number(*sub, "--seed", o->seed, {0},
+             "Seed of the rows; the same seed and options give the same bytes on every machine");
   task->add_to(*sub);
   sub->add_flag("--overwrite", o->overwrite, "Replace existing files in --out");
   auto* check = add_text(*sub, "--check", "FILE", o->check, "Check the labels in this file, and write nothing");
@@ -148,7 +151,8 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
 }  // namespace data
 
 Command data_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand("data", "Write labeled rows of package descriptions or of a generated task");
+  CLI::App* command =
+      weft.add_subcommand("data", "Write labeled rows: package descriptions, or the rows of a generated task");
   command->require_subcommand(1);
   const auto o = std::make_shared<data::Options>();
   std::vector<std::pair<std::string, std::shared_ptr<data::GeneratedTask>>> tasks;

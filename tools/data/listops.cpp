@@ -153,15 +153,16 @@ class Listops : public GeneratedTask {
  public:
   void add_to(CLI::App& command) override {
     add_number(command, "--min-length", rules_.min_length, {0},
-               "Rows have more symbols (operators, digits and ]) than this");
-    add_number(command, "--max-length", rules_.max_length, {4, 1 << 20}, "Rows have fewer symbols than this");
+               "Each row has more than this number of symbols (operators, digits and closing brackets)");
+    add_number(command, "--max-length", rules_.max_length, {4, 1 << 20},
+               "Each row has fewer than this number of symbols");
     add_number(command, "--depth", rules_.depth, {2, 100}, "Maximum number of nodes from the root to a leaf");
     add_number(command, "--arguments", rules_.arguments, {2, 1000}, "Maximum number of arguments of an operator");
   }
   void check() const override {
     if (rules_.max_length - rules_.min_length < 2)
       throw UsageError("--min-length " + std::to_string(rules_.min_length) + " and --max-length " +
-                       std::to_string(rules_.max_length) + " leave no length in between");
+                       std::to_string(rules_.max_length) + " leave no possible length between them");
   }
   std::string description() const override { return "ListOps, ten labels"; }
   bool make(const weft::Random& random, Row& row) const override {
@@ -186,7 +187,7 @@ TaskKind listops_kind() {
       "ListOps by the rules of the Long Range Arena. Each text is an expression of digits and the operators MIN, MAX, "
       "MED (the median, truncated) and SM (the sum modulo 10), and its label is the value. The files have the columns "
       "of the arena's own files, but no round brackets. The arena's Transformer (arXiv 2011.04006) reaches 36.37 % "
-      "accuracy, and chance is about 10 to 17 %.",
+      "accuracy, and guessing reaches about 10 to 17 %.",
       []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Listops>(); }};
 }
 

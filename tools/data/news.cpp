@@ -175,7 +175,7 @@ void write(std::vector<File>& files) {
 }
 
 int run(const Options& o) {
-  if (o.out.empty()) throw UsageError("give --out, the file for the rows");
+  if (o.out.empty()) throw UsageError("give --out, the file that the rows are written to");
   std::vector<File> files{{o.out, {}}};
   if (!o.test.empty()) files.push_back({o.test, {}});
   if (!o.test.empty() && same_file(o.test, o.out)) throw UsageError("--test and --out name the same file");
@@ -207,24 +207,26 @@ int run(const Options& o) {
 }  // namespace
 
 std::function<int()> add_news(CLI::App& data) {
-  CLI::App* sub =
-      data.add_subcommand("news", "A small labeled data set of package descriptions from this Debian system");
+  CLI::App* sub = data.add_subcommand(
+      "news", "Write a small labeled data set of package descriptions, by default those of this Debian system");
   const auto o = std::make_shared<Options>();
-  add_text(*sub, "--out", "FILE", o->out, "File for the rows, a CSV file with the header label,text");
-  add_text(*sub, "--test", "FILE", o->test,
-           "File for a test set, which gets a tenth of each label's rows; --out gets the others");
+  add_text(*sub, "--out", "FILE", o->out, "CSV file that the rows are written to, with the header label,text");
+  add_text(
+      *sub, "--test", "FILE", o->test,
+      "CSV file that a tenth of each label's rows are written to, as a test set; the other rows are written to --out");
   add_text(*sub, "--from", "FILE", o->from,
            "File of package records (default: the output of apt-cache dumpavail, or else /var/lib/dpkg/status)");
-  add_texts(*sub, "--section", "NAME", o->sections,
-            "Debian section to use as a label; may be given more than once (default: " + list(topics) + ")");
+  add_texts(
+      *sub, "--section", "NAME", o->sections,
+      "Debian section to use as a label; this option may be given more than once (default: " + list(topics) + ")");
   add_number(*sub, "--rows", o->rows, {fewest}, "Maximum number of rows per label");
   sub->add_flag("--overwrite", o->overwrite, "Replace existing files");
   sub->footer(
       help_paragraph(
           "Each text is the description of a package that this Debian or Ubuntu system has or could install. Its label "
-          "is the package's section. Each text occurs once. If fewer than two of the default sections have 20 texts, "
-          "all sections with 20 texts are used. This happens if apt has no package lists, which apt-get update "
-          "fetches. The same source gives the same bytes.") +
+          "is the package's section. Each text occurs once. If fewer than two of the default sections have at least "
+          "20 texts, all sections with at least 20 texts are used. This happens if apt has no package lists, which "
+          "apt-get update fetches. The same source gives the same bytes.") +
       "\nExample:\n  weft data news --out news.csv --test news-test.csv");
   return [o] { return run(*o); };
 }

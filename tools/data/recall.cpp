@@ -41,7 +41,7 @@ class Recall : public GeneratedTask {
  public:
   void add_to(CLI::App& command) override {
     add_number(command, "--length", length_, {6, 1 << 20},
-               "Number of symbols in a row, including the one that training adds at the front");
+               "Number of symbols in a row, including the symbol that training adds at the beginning");
     add_number(command, "--pairs", pairs_, {2, 1000}, "Number of pairs of a key and a value");
   }
   void check() const override {
@@ -52,7 +52,7 @@ class Recall : public GeneratedTask {
   std::string description() const override {
     char percent[16];
     std::snprintf(percent, sizeof percent, "%.4g", 100.0 / static_cast<double>(pairs_));
-    return "associative recall, chance is " + std::string(percent) + " %";
+    return "associative recall; guessing reaches an accuracy of " + std::string(percent) + " %";
   }
   bool make(const weft::Random& random, Row& row) const override {
     const std::vector<std::int64_t> keys = shuffled(pairs_, random.split(0)),
@@ -96,8 +96,8 @@ TaskKind recall_kind() {
       "recall", "Associative recall: find the value that followed a key earlier in a long row",
       "Associative recall (arXiv 1610.06258, 2302.10866). Each row has every key once, followed by its own value, at "
       "random places among fillers. The last symbol is one of the keys, and the label is its value. Every row has "
-      "every value, and all are equally likely. A model that doesn't look up the key can only guess, and is right with "
-      "probability 1 / --pairs. Typical lengths are 1024 to 16384.",
+      "every value, and all are equally likely. A model that doesn't look up the key can only guess, and "
+      "its accuracy is 1 / --pairs. Typical lengths are 1024 to 16384.",
       []() -> std::unique_ptr<GeneratedTask> { return std::make_unique<Recall>(); }};
 }
 

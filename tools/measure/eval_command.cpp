@@ -43,7 +43,7 @@ void print_json(const weft::Evaluation& evaluation, const weft::Checkpoint& chec
 int eval(const EvalCommand& o) {
   const weft::Checkpoint checkpoint = o.checkpoint.load();
   if (o.checkpoint.pad_to && weft::task_source(checkpoint.model->task()) != weft::Source::rows)
-    throw UsageError("--pad-to is for labeled texts: sequences of a plain text have no padding");
+    throw UsageError("--pad-to applies only to --data, because the sequences of a plain text have no padding");
   const std::string run = run_of(o.checkpoint.path());
   const auto data = o.data.load(checkpoint, run);
   const weft::Evaluation evaluation = measure(*checkpoint.model, *data, o.checkpoint.path());

@@ -29,24 +29,26 @@ std::int64_t length_of(const MeasuredData& o, const weft::Checkpoint& checkpoint
 }  // namespace
 
 void MeasuredData::add_to(CLI::App& command) {
-  auto* of_text =
-      add_text(command, "--text", "FILE", text,
-               "UTF-8 text; the test set of the run's split is measured, or, without a run, the last tenth");
-  auto* of_data = add_text(command, "--data,--csv", "FILE|DIR", data,
-                           "File or folder of labeled rows as for weft train --data; all rows are measured");
+  auto* of_text = add_text(
+      command, "--text", "FILE", text,
+      "UTF-8 text. The test set of the run's split is measured, or the validation set if the split has no test set. "
+      "For a checkpoint without a run, the last tenth of the text is measured");
+  auto* of_data = add_text(
+      command, "--data,--csv", "FILE|DIR", data,
+      "File or folder of labeled rows, as for weft train --data. All rows are measured, but for a forecast only "
+      "the last tenth");
   of_data->excludes(of_text);
   form.add_to(command, of_data);
   command.add_flag("--all", all, "Measure the whole text")->needs(of_text);
-  with_data_ = {
-      add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences", "as in training, or the config's"),
-      add_number(command, "--batch", batch, {1}, "Number of sequences in a batch")};
+  with_data_ = {add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences",
+                           "as in training, or else the seq_len of the config"),
+                add_number(command, "--batch", batch, {1}, "Number of sequences in a batch")};
 }
 
 bool MeasuredData::given() const {
   if (!text.empty() || !data.empty()) return true;
   for (const CLI::Option* option : with_data_)
-    if (option->count() > 0)
-      throw UsageError(option->get_name() + " applies only to given data: give --text or --data, too");
+    if (option->count() > 0) throw UsageError(option->get_name() + " needs --text or --data");
   return false;
 }
 
@@ -55,8 +57,8 @@ const char* MeasuredData::kind(const std::string& run) const {
   return !text.empty() && !all && !split.empty() && weft::text_split(split).rest() == 0 ? "validation" : "test";
 }
 
-// Returns the part of the text to measure, which follows the training set of the run. Runs of earlier versions name no
-// split.
+// Returns the part of the text to measure, which follows the training set of the run. In earlier versions,
+// run.json does not contain the split.
 weft::TextSplit MeasuredData::text_part(const std::string& run) const {
   if (all) return {0, 100};
   const std::string name = run_text(run, "data", "split");

@@ -148,7 +148,7 @@ class MpiRanks : public weft::Ranks {
     for (int done = 0;;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       if (done) return;
-      if (Clock::now() > latest) abort("this rank ended while other ranks wait for it or don't respond");
+      if (Clock::now() > latest) abort("this rank ended, but other ranks still wait for it or don't respond");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }

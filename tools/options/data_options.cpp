@@ -15,8 +15,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& columns) {
   throw weft::Error(
-      "expected one or more of text=NAME, second=NAME and label=NAME, where NAME is the name of a column or its number "
-      "(the first is 1), and text=NAME+NAME joins several columns; got \"" +
+      "expected one or more of text=NAME, second=NAME and label=NAME, where NAME is the name or the number of a column "
+      "(the first column is 1), and text=NAME+NAME joins the texts of several columns; got \"" +
       columns + "\"");
 }
 
@@ -66,9 +66,11 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
   add_text(command, "--format", "NAME", format, "Format of labeled texts: " + list(weft::data_formats()), check_format)
       ->group(group)
       ->needs(data);
-  add_text(command, "--columns", "NAMES", columns,
-           "Columns by name or number (the first is 1): text=NAME+NAME,label=NAME, and second=NAME for pairs of texts",
-           check_columns)
+  add_text(
+      command, "--columns", "NAMES", columns,
+      "Columns of a table, each given by its name or its number (the first column is 1): text=NAME+NAME,label=NAME, "
+      "and second=NAME for pairs of texts",
+      check_columns)
       ->group(group)
       ->needs(data);
   add_option(command, "--header", "yes|no|auto", read_header,
@@ -78,10 +80,10 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
       ->needs(data);
   command
       .add_flag("--literal-quotes", literal_quotes,
-                "Treat quotation marks in CSV, TSV and semicolon-separated files as text")
+                "Treat quotation marks in CSV, TSV and semicolon-separated files as ordinary characters")
       ->group(group)
       ->needs(data);
-  command.add_flag("--skip-bad-rows", skip_bad_rows, "Skip rows that can't be used, and count them")
+  command.add_flag("--skip-bad-rows", skip_bad_rows, "Skip rows that can't be used, and print how many were skipped")
       ->group(group)
       ->needs(data);
 }
@@ -119,7 +121,7 @@ void check_second_columns(const weft::LabelledOptions& options, const weft::Chec
                           const std::string& file) {
   if (checkpoint.info.pairs && options.second.empty())
     throw UsageError(file +
-                     ": the model reads pairs of texts: name the columns of both texts (--columns text=A,second=B)");
+                     ": the model reads pairs of texts, so name the columns of both texts (--columns text=A,second=B)");
 }
 
 void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options) {

@@ -22,7 +22,7 @@ struct DataOptions {
   const char* given() const;
   // `labels` are the labels that a model knows. If it is empty, the labels that occur in the data are used.
   weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
-  // The same for a task. Only a classifier uses `labels`.
+  // Returns the same options for a task. Only a classifier uses `labels`.
   weft::LabelledOptions labelled(weft::Task task, const std::vector<std::string>& labels) const;
 };
 

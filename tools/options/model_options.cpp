@@ -37,8 +37,9 @@ std::string take_text(json& object, const char* key, const std::string& path) {
   return text;
 }
 
-// Reads one of three kinds of files. The first kind has the fields themselves, with "arch" and "task" among them. A
-// checkpoint's config.json has the fields in "config". A run's run.json has all of these in "model".
+// Reads one of three kinds of files. In the first kind, the fields of the config are members of the top-level object,
+// as are "arch" and "task". In a checkpoint's config.json, the fields are in "config". In a run's run.json, "arch",
+// "task" and "config" are in "model".
 ConfigFile read_config(const std::string& text, const std::string& path) {
   ConfigFile file;
   file.fields = parse_json(text, path);
@@ -67,7 +68,7 @@ const weft::ConfigField* find_field(const weft::Architecture& architecture, cons
   return nullptr;
 }
 
-// The message "unknown config key "colour" of gmlp …".
+// Returns the message "unknown config key "colour" of gmlp …".
 std::string unknown_field(const weft::Architecture& architecture, const std::string& name) {
   std::vector<std::string> names;
   for (const weft::ConfigField& field : architecture.fields) names.push_back(field.name);
@@ -118,9 +119,10 @@ void check_fields_of(const ConfigFile& file, const weft::Architecture& chosen, c
   for (const auto& field : file.fields.items())
     if (find_field(chosen, field.key()) == nullptr) foreign.push_back(field.key());
   if (!foreign.empty())
-    throw UsageError("--arch " + chosen.name + ": \"" + path + "\" is for " + file.arch + ", and " + chosen.name +
-                     " has no " + list(foreign) + ": leave out --arch, or leave out --config and give the sizes of " +
-                     chosen.name + " (weft info --arch " + chosen.name + " lists them)");
+    throw UsageError("--arch " + chosen.name + ": \"" + path + "\" is for " + file.arch + ", and the config of " +
+                     chosen.name + " has no " + list(foreign) +
+                     ": leave out --arch, or leave out --config and give the sizes of " + chosen.name +
+                     " (weft info --arch " + chosen.name + " lists them)");
 }
 
 }  // namespace
@@ -130,14 +132,16 @@ void ModelOptions::add_to(CLI::App& command) {
            [](const std::string& name) { (void)weft::architecture(name); })
       ->group(group);
   add_text(command, "--recipe", "NAME", recipe,
-           "Settings of a whole experiment; other options override them (weft recipes lists the experiments): " +
+           "Recipe, which gives all settings of an experiment; other options override them (weft recipes describes the "
+           "recipes): " +
                list(recipe_names()),
            [](const std::string& name) { (void)::recipe(name); })
       ->group(group)
       ->excludes(command.get_option("--arch"));
-  add_text(command, "--config", "FILE", config,
-           "JSON file: arch, task and the architecture's fields, or a checkpoint's config.json, or a run.json, which "
-           "repeats the run")
+  add_text(
+      command, "--config", "FILE", config,
+      "JSON file with \"arch\", \"task\" and the fields of the architecture's config, or a checkpoint's config.json, "
+      "or a run.json, whose run is repeated")
       ->group(group)
       ->excludes(command.get_option("--recipe"));
   add_text(command, "--task", "NAME", task, "Task: " + list(weft::tasks()), [](const std::string& name) {
@@ -152,8 +156,8 @@ void ModelOptions::add_to(CLI::App& command) {
       ->group(group);
   command
       .add_option("--set", set,
-                  "Set a field of the architecture's config; may be given more than once (weft info --arch NAME lists "
-                  "the fields)")
+                  "Set a field of the architecture's config; this option may be given more than once (weft info --arch "
+                  "NAME lists the fields)")
       ->type_name("KEY=VALUE")
       ->group(group)
       ->expected(1)
@@ -249,7 +253,7 @@ void check_memory_to_train(const weft::Model& outline) {
   const auto gigabytes = [](double count) { return as_text(std::round(count / 1e8) / 10) + " GB"; };
   if (parameters * bytes > memory)
     throw Error("training a model with " + as_text(parameters) + " parameters needs more than " +
-                gigabytes(parameters * bytes) + ", but this machine has " + gigabytes(memory) +
+                gigabytes(parameters * bytes) + " of memory, but this machine has " + gigabytes(memory) +
                 ": make the model smaller (--layers, --d-model, --seq-len)");
 }
 

@@ -23,7 +23,7 @@ struct ModelOptions {
   std::string settings() const;
   // Returns the name of the recipe or of the config file, for messages.
   const std::string& settings_name() const { return recipe.empty() ? config : recipe; }
-  // The architecture and the sizes come from settings(), and options override them. The task is that of --task. If
+  // The architecture and the sizes come from settings(), and options override them. The task is the value of --task. If
   // --task isn't given, the task is that of settings(), or the architecture's default for `source`, or, if there is no
   // `source`, the architecture's first task. The vocabulary and the classes are those that settings() records, if it is
   // a run.json.

@@ -15,7 +15,8 @@ using nlohmann::ordered_json;
 
 std::string as_shown(const ordered_json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// "test accuracy at least 89.5 %". If the value is a goal and was not measured, " (a goal)" is added.
+// Returns a text like "test accuracy at least 89.5 %". If the value is a goal that was not measured, the text ends with
+// " (a goal)".
 std::string expected_text(const ordered_json& expected) {
   std::string text = expected.at("figure").get<std::string>();
   for (const char* bound : {"at least", "at most"})
@@ -30,8 +31,8 @@ std::string expected_texts(const ordered_json& about) {
   return list(texts);
 }
 
-// "batch 32", where the name is an option of weft train or a field of the model's config. "optimizer.eps 1e-08", where
-// the name would be ambiguous without its section.
+// Returns a text like "batch 32" for a name that is an option of weft train or a field of the model's config. Returns a
+// text like "optimizer.eps 1e-08" for a name with its section, which is needed if the name alone is ambiguous.
 std::string setting_text(const ordered_json& run, const std::string& name) {
   const ordered_json& model = run.at("model");
   if (const std::size_t point = name.find('.'); point != std::string::npos)

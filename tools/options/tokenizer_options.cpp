@@ -46,7 +46,7 @@ void check_choice(const std::string& tokenizer) {
   try {
     check_learned_kind(tokenizer);
   } catch (const weft::Error& error) {
-    throw weft::Error(std::string(error.what()) + "; there is no file of that name, either");
+    throw weft::Error(std::string(error.what()) + "; there is no file with this name, either");
   }
 }
 
@@ -87,8 +87,8 @@ std::shared_ptr<const weft::Tokenizer> read_tokenizer(const std::string& path) t
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw weft::Error(
-        "expected a tokenizer file, which `weft tokenizer train` or SentencePiece wrote, got a folder (`weft train "
-        "--from RUN` starts from a run, with its tokenizer and parameters)");
+        "expected a tokenizer file that `weft tokenizer train` or SentencePiece wrote, got a folder (`weft train "
+        "--from RUN` starts with the tokenizer and the parameters of a run)");
   return tokenizer_of(weft::os::read_file(path));
 } catch (const weft::Error& error) {
   const std::string message = error.what();
@@ -99,7 +99,8 @@ CLI::Option* TokenizerChoice::add_to(CLI::App& command, const std::string& group
   add_sizes_to(command, "--vocabulary-size", group);
   return add_text(command, "--tokenizer", "KIND|FILE", tokenizer,
                   "Tokenizer: " + list(learned_kinds()) +
-                      "; or a tokenizer file of weft or SentencePiece (default: characters for a text, words for rows)",
+                      "; or a tokenizer file of weft or SentencePiece (default: characters for --text, words for "
+                      "--data, whitespace for the task tagging)",
                   check_choice)
       ->group(group);
 }
@@ -110,17 +111,17 @@ void TokenizerChoice::add_sizes_to(CLI::App& command, const std::string& size_na
     if (const std::int64_t limit = weft::tokenizer_kind(kind).usual_size; limit > 0)
       usual.push_back(kind + " " + std::to_string(limit));
   add_number(command, size_name, size, {1}, "Maximum number of symbols in the vocabulary", list(usual))->group(group);
-  add_number(command, "--min-count", min_count, {1}, "Minimum number of times that a word of the vocabulary must occur",
+  add_number(command, "--min-count", min_count, {1},
+             "Word tokenizers: number of times that a word must occur in the training texts to be in the vocabulary",
              "2")
       ->group(group);
-  add_text(
-      command, "--ngrams", "A-B|none", characters,
-      "For --tokenizer ngrams: minimum and maximum length of the character n-grams of a word; none: only whole words "
-      "(default: 2-4)",
-      [](const std::string& typed) { (void)lengths_of(typed); })
+  add_text(command, "--ngrams", "A-B|none", characters,
+           "For the tokenizer ngrams: minimum and maximum length of a word's character n-grams; none: only whole words "
+           "(default: 2-4)",
+           [](const std::string& typed) { (void)lengths_of(typed); })
       ->group(group);
-  add_number(command, "--word-ngrams", max_words, {1, 8}, "For --tokenizer ngrams: maximum length of a word n-gram",
-             "1")
+  add_number(command, "--word-ngrams", max_words, {1, 8},
+             "For the tokenizer ngrams: maximum number of words in a word n-gram", "1")
       ->group(group);
 }
 

@@ -8,8 +8,7 @@ namespace {
 
 constexpr std::size_t most_windows = 6, most_shown_targets = 4;
 
-// Returns the numbers of target k, which are at [k * size, (k + 1) * size). The list has `size` numbers for each
-// target.
+// Returns the numbers of target k. The list `all` has `size` consecutive numbers for each target.
 std::vector<double> part_for(const std::vector<double>& all, std::size_t k, std::size_t size) {
   return {all.begin() + static_cast<std::ptrdiff_t>(k * size),
           all.begin() + static_cast<std::ptrdiff_t>((k + 1) * size)};

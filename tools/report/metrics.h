@@ -16,7 +16,7 @@ namespace report {
 // the line.
 Json read_metrics(const std::string& path, const std::string& best_by = "loss");
 
-// The same for the text of a file. `path` is the name of the file, for messages.
+// Does the same for the text of a file. `path` is the name of the file, for messages.
 Json parse_metrics(const std::string& text, const std::string& path, const std::string& best_by = "loss");
 
 }  // namespace report

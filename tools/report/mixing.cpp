@@ -45,8 +45,8 @@ Sums sums_of(const weft::FnetLayer& layer, const Tensor& x) {
   return {mixed, middle, network(layer.output_norm(middle))};
 }
 
-// Returns the share of the squares at each frequency k = 0 … n/2. Frequency k is at positions k and n - k of the
-// mixing's output, with the same squares.
+// Returns the share of each frequency k = 0 … n/2 in the sum of squares of the mixing's output. Frequency k is at
+// positions k and n - k of the output, whose squares are equal.
 std::vector<double> by_frequency(const Tensor& mixed) {
   const auto n = static_cast<std::size_t>(mixed.size(1)), d = static_cast<std::size_t>(mixed.size(2));
   const std::vector<double> m = values_of(mixed);
@@ -74,8 +74,8 @@ Tensor replaced(const std::vector<double>& x, const weft::Shape& shape, std::siz
   return weft::raw::convert(Tensor::from(changed, shape), dtype);
 }
 
-// Row i and column j have √(Σ (y_i' - y_i)² / Σ y_i²), where y' is the output if input j is replaced. For long
-// sequences, the columns are evenly spaced inputs.
+// The element in row i and column j is √(Σ (y_i' - y_i)² / Σ y_i²), where y' is the output if input j is replaced. For
+// long sequences, the columns are evenly spaced inputs.
 Grid influence(const weft::FnetLayer& layer, const Tensor& x, const Tensor& y) {
   const auto n = static_cast<std::size_t>(x.size(1)), d = static_cast<std::size_t>(x.size(2));
   const std::size_t columns = std::min(n, static_cast<std::size_t>(most_replaced));

@@ -13,7 +13,7 @@ struct Scored {
   bool has;
 };
 
-// Precision and recall if a label is predicted wherever its score is at least the threshold.
+// The precision and the recall if a label is predicted for each row whose score is at least the threshold.
 struct CurvePoint {
   double recall, precision, threshold;
 };

@@ -102,7 +102,7 @@ Json residual_figures(const weft::Checkpoint& checkpoint, const Validation& vali
   return Json::array({residuals(targets, numbers_of(checkpoint, validation, most))});
 }
 
-// The data must have batches of one row, so that the outputs have the order of the rows.
+// The data must have batches of one row, so that the outputs are in the order of the rows.
 Json tag_figures(const weft::Checkpoint& checkpoint, const Validation& validation, std::int64_t most) {
   const std::vector<std::string>& tags = checkpoint.info.labels;
   std::vector<TaggedRow> rows;

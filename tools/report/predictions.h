@@ -33,8 +33,8 @@ struct Predictions {
 // "average_precision"}], "micro": {the same and "best": {"threshold", "f1"}}, "mean_average_precision", "curves":
 // [{"label", "recall", "precision", "threshold"}]}. rows.predicted has the probability of each label, and rows.actual
 // is 1 if the row has the label, else 0. A label is predicted if its probability is above 0.5. There is a curve for the
-// micro average, whose label is null, and one for each of the rarest labels, at most eight. The average precision of a
-// label that no row has is null.
+// micro average, whose label is null, and a curve for each of the rarest labels, at most eight. The average precision
+// of a label that no row has is null.
 Json precision_recall(const std::vector<std::string>& labels, const Predictions& rows);
 
 // A predicted quantity and the outputs that predict it. A forecast has an output for each step, and other tasks have
@@ -46,9 +46,9 @@ struct PredictedTarget {
 
 // Returns {"kind": "residuals", "targets": [{"name", "mae", "rmse", "r2", "actual", "predicted", "histogram"}]}. "r2"
 // is the mean over the target's outputs. "actual" and "predicted" have at most 1000 evenly spaced points. "histogram"
-// is {"from", "width", "counts", "outside"} of actual - predicted. If there are many rows, the range of the histogram
-// leaves
-// out the lowest and the highest 0.5 % of the values. Targets after the eighth have neither points nor a histogram.
+// is {"from", "width", "counts", "outside"} of actual - predicted. If there are at least 200 values, the range of the
+// histogram leaves out the lowest and the highest 0.5 % of them. Targets after the eighth have neither points nor a
+// histogram.
 Json residuals(const std::vector<PredictedTarget>& targets, const Predictions& rows);
 
 // The words and the tags of a row. Rows of frames have no words.

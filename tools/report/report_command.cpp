@@ -85,13 +85,16 @@ Command report_command(CLI::App& weft, weft::Ranks*) {
   const auto o = std::make_shared<ReportCommand>();
   add_texts(*command, "dirs", "FOLDER", o->folders, "Folders of finished or unfinished runs")
       ->expected(CLI::detail::expected_max_vector_size);
-  add_text(*command, "--out", "FILE", o->out,
-           "File for the page; an existing report is replaced (default: report.html in the first folder)");
+  add_text(
+      *command, "--out", "FILE", o->out,
+      "File that the page is written to; an existing report is replaced (default: report.html in the first folder)");
   add_text(*command, "--title", "TEXT", o->title, "Title of the page (default: the runs' names)");
   add_number(*command, "--tokens", o->run.sample.tokens, {1}, "Number of symbols in a language model's sample");
   add_number(*command, "--seed", o->run.sample.seed, {0}, "Random seed of the sample");
-  add_number(*command, "--rows", o->run.sample.rows, {1}, "Maximum number of validation rows to predict");
-  command->add_flag("--curves-only", o->run.curves_only, "Load no model, and show neither samples nor weights");
+  add_number(*command, "--rows", o->run.sample.rows, {1},
+             "Maximum number of rows of the validation set whose predictions are shown");
+  command->add_flag("--curves-only", o->run.curves_only,
+                    "Show only the curves; load no model, and show no samples, predictions or weights");
   command->add_flag("--overwrite", o->overwrite, "Replace the file, even if the file is not a report");
   add_threads(*command);
   command->footer(

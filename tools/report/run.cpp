@@ -75,13 +75,13 @@ void add_model(Json& described, const json& run, const std::string& folder, weft
   Json& notes = described["notes"];
   std::unique_ptr<Validation> validation;
   if (model.task() != weft::Task::causal_lm)
-    (void)attempt(notes, "The validation set can't be shown, nor anything that needs it", [&] {
+    (void)attempt(notes, "The page shows neither the validation set nor the figures that need it", [&] {
       validation = std::make_unique<Validation>(load_validation(run, folder, checkpoint, options.rows));
       return Json();
     });
   if (validation && validation->changed)
     notes.push_back(
-        "The data file has changed since the run began. The run may have been trained on rows that differ from those "
+        "The data file has changed since the run began. The run may have been trained on other rows than those "
         "shown");
   std::vector<std::vector<double>> probabilities;  // only for a classifier
   described["sample"] = attempt(notes, "No sample", [&] {

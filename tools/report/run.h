@@ -19,9 +19,9 @@ void check_run(const std::string& folder);
 nlohmann::json read_description(const std::string& folder);
 
 // Returns {"name", "folder", "arch", "task", "steps", "settings": {"section: name": text}, "metrics", "notes": [text]},
-// and "checkpoint", "sample", "predictions", "learned" and "mixing" of its best checkpoint, or of the last one if there
-// is no best one. Each of these five entries is null if there is nothing to show, and a note gives the reason. If
-// run.json or metrics.jsonl is damaged, throws an Error that names the file and the line.
+// and "checkpoint", "sample", "predictions", "learned" and "mixing" of the run's best checkpoint, or of its last
+// checkpoint if there is no best one. Each of these five entries is null if there is nothing to show, and a note gives
+// the reason. If run.json or metrics.jsonl is damaged, throws an Error that names the file and the line.
 Json read_run(const std::string& folder, const std::string& name, const RunOptions& options);
 
 // Returns a distinct name for each folder. The name is the last part of the path, or the whole path if several folders

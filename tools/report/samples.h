@@ -23,7 +23,7 @@ std::int64_t sequence_length(const weft::Checkpoint& checkpoint);
 // batches of one row.
 struct Validation {
   std::unique_ptr<weft::Data> data;
-  weft::LabelledTexts rows;  // rows of `data`; empty for a forecast. Batches of one row have the same order.
+  weft::LabelledTexts rows;  // rows of `data`; empty for a forecast. Batches of one row are in the same order.
   std::int64_t of = 0;       // number of all rows, or windows of a forecast, from which `rows` were taken
   std::int64_t season = 0;   // the season of a forecast, in rows; 0: none
   bool changed = false;      // whether the file has changed since the run began

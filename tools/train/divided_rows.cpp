@@ -60,8 +60,8 @@ void divide_test(const TrainOptions& o, weft::Task task, DividedRows& rows) {
 void note_absent(const char* part, const LabelledTexts& texts, std::vector<std::string>& notes) {
   const std::vector<std::string> absent = weft::absent_labels(texts);
   if (absent.empty() || texts.texts.empty()) return;
-  notes.push_back(std::string(part) + " has no rows with " + grouped(std::ssize(absent)) + " of " +
-                  grouped(std::ssize(texts.names)) + " labels: " + some_labels(absent));
+  notes.push_back(std::string("labels without rows in ") + part + ": " + grouped(std::ssize(absent)) + " of " +
+                  grouped(std::ssize(texts.names)) + " (" + some_labels(absent) + ")");
 }
 
 }  // namespace

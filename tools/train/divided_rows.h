@@ -14,7 +14,7 @@ struct DividedRows {
 };
 
 // `labels` are the labels that a model knows, in its order. If it is empty, the labels that occur in the data are used.
-// For a task other than the classifier, labels are targets (weft/target_rows.h), and the parts may have different
+// For tasks other than classifier, labels are targets (weft/target_rows.h), and the parts may have different
 // targets.
 DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels = {});
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t steps_of_search = 200, printed = 20;
 
-// Formats a number with that many significant digits. For example, 0.00237 with one digit is "0.002".
+// Formats a number with this number of significant digits. For example, 0.00237 with one digit is "0.002".
 std::string with_digits(double x, int digits) {
   std::ostringstream text;
   text << std::setprecision(digits) << x;

@@ -69,7 +69,8 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
               << "\", which the run began, is not continued: --log FILE continues it, or begins a new file"
               << std::endl;
   if (!run_text(settings, "data", "folds").empty() && command.count("--test") > 0)
-    throw UsageError("--test: the run in \"" + o.out + "\" is one of --folds, so its test set is its fold");
+    throw UsageError("--test: the run in \"" + o.out +
+                     "\" is one fold of a cross-validation (--folds), and this fold is its test set");
   check_data_there(command);
   o.model.config = path;
   if (!o.from.empty() && !std::filesystem::exists(o.from)) o.from = weft::last_path(o.out);  // with the same tokenizer

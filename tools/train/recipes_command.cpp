@@ -5,8 +5,7 @@
 #include "options/recipes.h"
 
 Command recipes_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command =
-      weft.add_subcommand("recipes", "List the experiments of weft train --recipe, or show one of them");
+  CLI::App* command = weft.add_subcommand("recipes", "List the recipes for weft train --recipe, or show one of them");
   const auto name = std::make_shared<std::string>();
   add_text(*command, "name", "NAME", *name, "Recipe to show, with its commands, its settings and their sources",
            [](const std::string& typed) { (void)recipe(typed); });

@@ -76,9 +76,9 @@ ordered_json setting_of(const CLI::Option& option, const ordered_json& chosen) {
   return value_of(option, texts.back());  // if the option is given more than once, the last value counts
 }
 
-// Returns the data settings that a run of an earlier version of weft implies. In such a run, the test rows determined
-// the best checkpoint, or every tenth row if there were no test rows, or the last tenth of a text. Returns null for
-// other runs and for recipes.
+// Returns the data settings that a run of an earlier version of weft implies. In such a run, the best
+// checkpoint was determined by the test rows, or by every tenth row if there were no test rows, or, for a text, by its
+// last tenth. Returns null for other runs and for recipes.
 json data_of_old_run(const json& run) {
   if (!run.contains("weft") || !run.contains("data") || !run["data"].is_object()) return nullptr;
   json data = run["data"];
@@ -210,7 +210,7 @@ std::string describe_former(const std::string& text) {
   const std::string which = data.contains("text") ? "the last tenth of its text is the validation set (--split 90/10/0)"
                             : data["validation"] == every_tenth_row
                                 ? "every tenth row is in the validation set (--validation every-tenth)"
-                                : "its test rows choose its best checkpoint (--validation FILE)";
+                                : "its test rows determine the best checkpoint (--validation FILE)";
   return "run.json is from an earlier version of weft, whose rule still applies: " + which +
          ", and there is no test set";
 }

@@ -33,7 +33,7 @@ bool is_forecast(const TrainOptions& o) {
   if (o.frames.empty()) return false;
   if (o.target.empty()) throw UsageError("--frames needs --target, the columns to predict");
   if (!o.model.task.empty() && o.model.task != "forecast")
-    throw UsageError("--frames is for --task forecast, not for " + o.model.task);
+    throw UsageError("--frames applies only to the task forecast, not to " + o.model.task);
   const char* given = !o.test.empty()                  ? "--test"
                       : o.folds > 0                    ? "--folds"
                       : !o.tokenizer.tokenizer.empty() ? "--tokenizer"

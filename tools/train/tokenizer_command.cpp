@@ -21,7 +21,7 @@ struct TokenizerCommand {
 
 int train(const TokenizerCommand& o) {
   if (o.text.empty()) throw UsageError("give the text to learn from");
-  if (o.out.empty()) throw UsageError("give --out, the file for the tokenizer");
+  if (o.out.empty()) throw UsageError("give --out, the file that the tokenizer is written to");
   std::error_code ignored;  // reading or writing reports the error
   if (std::filesystem::equivalent(o.text, o.out, ignored))
     throw weft::Error("--out names the text \"" + o.text + "\", which the tokenizer would replace");
@@ -58,7 +58,7 @@ Command tokenizer_command(CLI::App& weft, weft::Ranks*) {
   o->sizes.add_sizes_to(*learn, "--size", "Options");
   add_text(*learn, "--task", "NAME", o->task, "Task that the tokenizer is for (default: any): " + list(weft::tasks()),
            [](const std::string& name) { (void)weft::task_from_name(name); });
-  add_text(*learn, "--out", "FILE", o->out, "File for the tokenizer");
+  add_text(*learn, "--out", "FILE", o->out, "File that the tokenizer is written to");
   const std::string example =
       "Example:\n  weft tokenizer train book.txt --kind " + o->kind + " --size 8000 --out book." + o->kind;
   learn->footer(example);

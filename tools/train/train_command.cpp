@@ -79,7 +79,8 @@ bool is_saved(const weft::Trainer& trainer, const std::string& run) try {
   return config.value("step", nlohmann::json()) == trainer.steps_done() &&
          config.value("validation_loss", nlohmann::json()).is_number();
 } catch (const Error& error) {
-  std::cerr << "weft: " << error.what() << "; training continues from its saved state, which is intact" << std::endl;
+  std::cerr << "weft: " << error.what() << "; training continues from the saved state of the run, which is intact"
+            << std::endl;
   return false;
 }
 
@@ -168,7 +169,7 @@ void print_warmup(const weft::Schedule& schedule) {
 void check_schedule(const TrainOptions& o) {
   const weft::ScheduleKind kind = weft::schedule_from_name(o.schedule);
   if (kind != weft::ScheduleKind::cosine && kind != weft::ScheduleKind::linear && o.lr_floor.value_or(0) != 0)
-    throw UsageError("--lr-floor is for the cosine and linear schedules, not for " + o.schedule);
+    throw UsageError("--lr-floor applies only to the cosine and linear schedules, not to " + o.schedule);
 }
 
 // Throws a UsageError if some ranks would have no batch in a step of a new run.
@@ -310,7 +311,7 @@ int train(CLI::App& command, TrainOptions& o) {
   check_schedule(o);
   if (o.find_lr) return find_learning_rate(o);
   if (o.best_by != "loss" && o.data.empty())
-    throw UsageError("--best-by " + o.best_by + " is for labeled texts: a language model has only the loss");
+    throw UsageError("--best-by " + o.best_by + " applies only to --data: a language model has only the loss");
   o.check_log(command);
   if (o.folds > 0 && !o.fold) return train_folds(command, o, described_by);
   return train_one(command, o, std::move(folder), steps_before, described_by).code;
@@ -319,7 +320,7 @@ int train(CLI::App& command, TrainOptions& o) {
 }  // namespace
 
 Command train_command(CLI::App& weft, weft::Ranks* ranks) {
-  CLI::App* command = weft.add_subcommand("train", "Train a language model or a classifier");
+  CLI::App* command = weft.add_subcommand("train", "Train a model on a text or on labeled rows");
   const auto options = std::make_shared<TrainOptions>();
   options->ranks = ranks;
   options->add_to(*command);

@@ -81,7 +81,7 @@ Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
   return made;
 }
 
-// Says how many labels of the data are known to the checkpoint with which the run begins.
+// Returns a line that says how many labels of the data the checkpoint of --from knows.
 std::string describe_known(const std::vector<std::string>& labels, const std::vector<std::string>& of_checkpoint,
                            const std::string& from) {
   const auto is_known = [&](const std::string& label) {
@@ -92,7 +92,7 @@ std::string describe_known(const std::vector<std::string>& labels, const std::ve
   return "labels: " + count + " known to " + from +
          (known == 0                    ? "; the head is new"
           : known == std::ssize(labels) ? ""
-                                        : "; the head's other rows are new");
+                                        : "; the head's rows for the other labels are new");
 }
 
 // Returns the length that rows are padded to, or 0 for no padding. This is --pad-to if it is given. If the run begins
@@ -134,7 +134,8 @@ void check_no_text_options(const TrainOptions& o, const char* content) {
   if (given != nullptr) throw UsageError(std::string(given) + " is for texts, but the rows of --data are " + content);
 }
 
-// Returns the input of the model, which is that of the model of --from, or else follows from the rows.
+// Returns the input format of the new model. With --from, it is that of the given model. Otherwise, it depends on the
+// rows.
 weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabelledTexts& rows) {
   const weft::RowContent content = rows.content();
   if (content != weft::RowContent::pictures) check_no_picture_options(o, weft::row_content_name(content));
@@ -142,10 +143,11 @@ weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, co
     return weft::frame_input(
         rows, content == weft::RowContent::pictures ? o.patch.value_or(weft::usual_patch(rows.picture)) : 1);
   if (from->model->input().defined()) return from->model->input();
-  throw UsageError("\"" + o.from + "\" reads texts, but the rows of --data are " + weft::row_content_name(content));
+  throw UsageError("the model in \"" + o.from + "\" reads texts, but the rows of --data are " +
+                   weft::row_content_name(content));
 }
 
-// Throws a UsageError if an option for the loss is given that the task doesn't have.
+// Throws a UsageError if an option for the loss is given that the task doesn't support.
 void check_no_learning_options(const TrainOptions& o, weft::Task task, bool has_huber) {
   const char* given = !o.balance.empty()      ? "--balance"
                       : o.focal               ? "--focal"
@@ -198,7 +200,8 @@ void use_each(const std::vector<std::string>& texts, const std::function<void(st
 // Loads rows of texts whose targets are numbers, several labels, or tags.
 Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   if (!o.pad_to.empty() || o.word_dropout > 0)
-    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
+    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
+                     " applies only to the task classifier");
   if (spec.task == weft::Task::tagging && !o.form.labelled().second.empty())
     throw UsageError("--columns: a tagger reads single texts, not pairs");
   Training made;
@@ -230,16 +233,18 @@ Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::C
 // Loads pairs of texts for the task retrieval. The second text of a pair is in the label column.
 Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
   if (!o.pad_to.empty() || o.word_dropout > 0)
-    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") + " is for classifiers");
+    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
+                     " applies only to the task classifier");
   if (o.batch == 1)
-    throw UsageError("--batch 1: the task retrieval compares the pairs of a batch; expected a batch of at least 2");
+    throw UsageError("--batch 1: the task retrieval compares the pairs of a batch, so a batch needs at least 2 pairs");
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;
   made.second_columns = rows.training.second_columns;
   check_no_learning_options(o, spec.task, false);
   if (!o.form.labelled().second.empty())
-    throw UsageError("--columns: the task retrieval learns from a text and its label, and reads no second text");
+    throw UsageError(
+        "--columns: the task retrieval reads no column second=NAME, because the label is the second text of a pair");
   const weft::Texts texts = [&](const auto& use) {
     use_each(rows.training.texts, use);
     use_each(rows.training.names, use);
@@ -308,13 +313,13 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
   weft::RowDataOptions rows = weft::forecast_row_options(series, options, training_rows(o, series));
   if (from != nullptr) {
     if (from->model->input().names != options.frames)
-      throw UsageError("\"" + o.from + "\" reads the columns " + list(from->model->input().names) +
-                       ", but --frames names others: " + o.frames);
+      throw UsageError("the model in \"" + o.from + "\" reads the columns " + list(from->model->input().names) +
+                       ", but --frames names other columns: " + o.frames);
     rows.input = from->model->input();
   }
   Training made;
   made.notes.push_back(o.data + ": " + series.form + "; " + grouped(series.rows()) + " rows, " + o.split +
-                       " % for training, validation and test, in this order (--split)");
+                       " % for training, validation and test, in this order");
   made.notes.push_back("forecast: " + std::to_string(o.horizon) + " rows of " + o.target + " from " +
                        std::to_string(length) + " rows of " + o.frames);
   auto data = weft::forecast_data(series, options, split, rows);
@@ -332,7 +337,7 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
 void check_source(const TrainOptions& o) {
   if (o.text.empty() == o.data.empty())
     throw UsageError(o.model.recipe.empty()
-                         ? "give --text FILE for a language model or --data FILE for a classifier"
+                         ? "give --text FILE to train a language model, or --data FILE for any other task"
                          : "the recipe " + o.model.recipe + " needs " + recipe_data(recipe(o.model.recipe)));
 }
 

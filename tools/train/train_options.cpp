@@ -36,7 +36,7 @@ void set_folds(TrainOptions& o, const std::string& typed) {
 void check_length(const std::string& typed) try {
   (void)number_in(Range<std::int64_t>{2}, typed);
 } catch (const weft::Error&) {
-  throw weft::Error("expected a whole number in decimal, at least 2, or exact, got \"" + typed + "\"");
+  throw weft::Error("expected exact or a whole number of at least 2, got \"" + typed + "\"");
 }
 
 void add_data_options(CLI::App& command, TrainOptions& o) {
@@ -49,15 +49,17 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
            check_split)
       ->group(group)
       ->needs(text);
-  auto* data = add_text(command, "--data,--csv", "FILE|DIR", o.data,
-                        "File or folder of labeled texts, pictures, sounds or arrays")
-                   ->group(group)
-                   ->excludes(text);
+  auto* data =
+      add_text(command, "--data,--csv", "FILE|DIR", o.data,
+               "File or folder of labeled texts, pictures, sounds or arrays, or a table with a time series (--frames)")
+          ->group(group)
+          ->excludes(text);
   const auto check_validation = [](const std::string& typed) { (void)is_share(typed); };
   add_text(
       command, "--validation", "FILE|PART", o.validation,
-      "Validation set, which determines the best checkpoint and when --patience ends the run: a file, a folder, or a "
-      "share of the rows of --data. A share is stratified by label, and equal texts stay together",
+      "Validation set: a file, a folder, or a share of the rows of --data, such as 0.1. The validation set determines "
+      "the best checkpoint and when --patience ends the run. A share is stratified by label, and rows with equal texts "
+      "stay in the same set",
       check_validation)
       ->group(group)
       ->needs(data);
@@ -69,26 +71,30 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   add_option(
       command, "--folds", "K|I/K", read_folds,
       "Cross-validation: train K runs, in OUT/fold-1 to OUT/fold-K, each tested on a different part of the rows, and "
-      "print the mean and the standard deviation. 2/5 trains only the second of 5 runs, in OUT")
+      "print the mean and the standard deviation of the test results. 2/5 trains only the second of 5 runs, in OUT")
       ->group(group)
       ->needs(data)
       ->excludes(test);
-  add_number(command, "--split-seed", o.split_seed, {0}, "Seed for dividing the rows")->group(group)->needs(data);
+  add_number(command, "--split-seed", o.split_seed, {0}, "Seed for dividing the rows of --data into sets")
+      ->group(group)
+      ->needs(data);
   o.form.add_to(command, data);
   const auto read_pad_to = [&o](const std::string& typed) {
     if (typed != "exact") check_length(typed);
     o.pad_to = typed;
   };
   add_option(command, "--pad-to", "N|exact", read_pad_to,
-             help_text("Length that rows are padded to; exact: no padding", "at least 2",
+             help_text("Text classifiers: number of tokens that rows are padded to; exact: no padding", "at least 2",
                        "as in the run of --from, or the length of the sequences"))
       ->group(group)
       ->needs(data);
   add_number(command, "--word-dropout", o.word_dropout, {.lowest = 0, .highest = 1, .below = true},
-             "Share of a row's words that training replaces with the unknown symbol; they are chosen anew each time")
+             "Text classifiers: share of a row's tokens that training replaces with the unknown symbol. The tokens are "
+             "chosen anew each time that the row is used")
       ->group(group)
       ->needs(data);
-  add_number(command, "--dimensions", o.dimensions, {1}, "Task retrieval: dimension of a text's vector", "128")
+  add_number(command, "--dimensions", o.dimensions, {1}, "Task retrieval: number of dimensions of a text's vector",
+             "128")
       ->group(group)
       ->needs(data);
   add_number(command, "--patch", o.patch, {1}, "Pictures: side of the square patches that a model reads, in pixels",
@@ -105,8 +111,8 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   auto* frames =
       add_text(command, "--frames", "NAMES", o.frames,
                "Series: columns of numbers that the model reads, separated by commas. The rows of --data are "
-               "in chronological order: the first 80 % are the training set, and 10 % each are the validation "
-               "and test sets")
+               "in chronological order: the first 80 % are the training set, the next 10 % are the validation set, and "
+               "the last 10 % are the test set")
           ->group(group)
           ->needs(data);
   add_text(command, "--target", "NAMES", o.target, "Series: columns to forecast, separated by commas")
@@ -133,23 +139,24 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
   add_number(command, "--epochs", o.epochs, {.lowest = 0, .above = true}, "Number of passes over the training data")
       ->group(group)
       ->excludes(steps);
-  add_number(command, "--batch", o.batch, {1}, "Number of sequences in a batch", "12 for a text, 32 for rows")
+  add_number(command, "--batch", o.batch, {1}, "Number of sequences in a batch",
+             "12 for a text, 64 for the task retrieval, 32 for other rows")
       ->group(group);
   add_number(command, "--micro-batches", o.micro_batches, {1},
-             "Number of batches per step, which uses the mean of their gradients", "1; under mpirun one for each rank")
+             "Number of batches per step, which uses the mean of their gradients", "1; under mpirun, one for each rank")
       ->group(group);
   const auto check_schedule = [](const std::string& name) { (void)weft::schedule_from_name(name); };
   add_text(command, "--schedule", "NAME", o.schedule, "Learning-rate schedule: " + list(weft::schedules()),
            check_schedule)
       ->group(group);
   add_number(command, "--lr", o.lr, {.lowest = 0, .above = true}, "Peak learning rate",
-             "2e-3 for a text, 1e-3 for rows" + describe_usual_rates() + "; a factor of 1 for noam")
+             "2e-3 for a text, 1e-3 for rows" + describe_usual_rates() + "; for the schedule noam, a factor of 1")
       ->group(group);
   add_number(command, "--lr-floor", o.lr_floor, {0, 1},
              "Final learning rate of the cosine and linear schedules, as a fraction of the peak", "0")
       ->group(group);
-  add_number(command, "--warmup", o.warmup, {0}, "Number of warm-up steps, at whose end the learning rate has its peak",
-             "100; 2000 for noam")
+  add_number(command, "--warmup", o.warmup, {0},
+             "Number of steps at the beginning, during which the learning rate rises to its peak", "100; 2000 for noam")
       ->group(group);
   add_number(command, "--label-smoothing", o.label_smoothing, {.lowest = 0, .highest = 1, .below = true},
              "Share of the target's probability that is spread over all classes")
@@ -161,10 +168,11 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
              "0")
       ->group(group);
   const auto check_rates = [](const std::string& rates) { (void)groups_of(rates); };
-  add_text(command, "--rates", "NAME=FACTOR,…", o.rates,
-           "Factors for the learning rate of the parameters with these names, or with names that begin with NAME and a "
-           "dot (weft info prints them); 0: the parameters don't change",
-           check_rates)
+  add_text(
+      command, "--rates", "NAME=FACTOR,…", o.rates,
+      "Factors for the learning rates of parameters. NAME is the name of a parameter, or the part of parameter names "
+      "before a dot (weft info FOLDER prints the names); 0: the parameters don't change",
+      check_rates)
       ->group(group);
   auto* data = command.get_option("--data");
   const auto read_balance = [&o](const std::string& name) {
@@ -174,7 +182,7 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
       command, "--balance", "NAME", read_balance,
       help_text("Balance classes of different frequency: weights gives rows of rare classes a larger weight in the "
                 "loss; rows repeats rows of rare classes in an epoch until all classes are equally frequent; "
-                "none does nothing. Tagging accepts only none and weights",
+                "none does nothing. The task tagging accepts only none and weights",
                 "", "none"))
       ->group(group)
       ->needs(data);
@@ -197,20 +205,21 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
                 "Keep only each layer's input for the backward pass, which computes the layers again. The results are "
                 "the same, but training needs less memory and more time")
       ->group(group);
-  add_number(command, "--seed", o.seed, {0}, "Seed of parameters, batches and dropout")->group(group);
+  add_number(command, "--seed", o.seed, {0}, "Seed of the initial parameters, the order of the batches, and dropout")
+      ->group(group);
   add_number(command, "--eval-every,--save-every", o.eval_every, {1},
              "Number of steps between validations, each of which saves a checkpoint",
              "a tenth of the steps, at most 500")
       ->group(group);
   add_number(command, "--patience", o.patience, {0},
-             "Stop after this many validations without a new best one; 0: never")
+             "Stop the run after this many consecutive validations without a new best result; 0: never")
       ->group(group);
   std::vector<std::string> names;
   for (const auto& each : best_by_names) names.emplace_back(each.first);
   const auto check_best_by = [](const std::string& name) { (void)metric_of(name); };
   add_text(command, "--best-by", "NAME", o.best_by,
            "Metric that determines the best checkpoint: " + list(names) +
-               " (the mean of the labels' F1); for language models only loss",
+               " (the mean of the labels' F1 scores); language models accept only loss",
            check_best_by)
       ->group(group);
 }
@@ -223,17 +232,20 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
       .add_option(
           "--resume", o.resume,
           "Continue the run in this folder. The result has the same bits as if the run had never stopped. The only "
-          "other options are --steps, --epochs, --eval-every, --patience, --recompute, --threads, --loaders, --log, "
-          "--keep-going and those that give the paths of its data")
+          "other options that can be given are --steps, --epochs, --eval-every, --patience, --recompute, --threads, "
+          "--loaders, --log, "
+          "--keep-going and the options that give the paths of the run's data (--text, --data, --validation, --test)")
       ->group(group)
       ->type_name("FOLDER")
       ->expected(0, 1)
       ->take_last();
   command
-      .add_flag("--find-lr", o.find_lr,
-                "Find a learning rate instead of training. Takes 200 steps, or --steps, while the rate grows from 1e-6 "
-                "to 1. Prints the losses, and the rate at which the loss has made four fifths of its total decrease. "
-                "Saves nothing")
+      .add_flag(
+          "--find-lr", o.find_lr,
+          "Find a learning rate instead of training. Takes 200 steps, or the number that --steps gives, while the "
+          "rate grows from 1e-6 to 1. Prints the losses, and the rate at which the loss has made four fifths of its "
+          "total decrease. "
+          "Saves nothing")
       ->group(group)
       ->excludes(command.get_option("--resume"))
       ->excludes(command.get_option("--folds"));
@@ -248,8 +260,9 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
       .add_flag("--keep-going", o.keep_going,
                 "Continue when a save fails, for example because the disk is full, and try again later")
       ->group(group);
-  add_text(command, "--log", "FILE", o.log,
-           "File for the losses: step, loss, validation loss; --resume with --log continues the file")
+  add_text(
+      command, "--log", "FILE", o.log,
+      "File for a table of the steps, their losses and the validation losses; --resume with --log continues the file")
       ->group(group);
 }
 
@@ -275,7 +288,7 @@ void check_options(const CLI::App& command, const TrainOptions& o) {
   for (const CLI::Option* option : command.get_options())
     if (option->count() > 0 && !goes_with_resume(option->get_name()))
       throw CLI::ValidationError("--resume continues with the run's own settings: leave out " + option->get_name() +
-                                 ", or begin another run with its parameters, using --from " + o.resume);
+                                 ", or use --from " + o.resume + " to begin a new run with the parameters of this run");
 }
 
 // Returns the options that have an effect only with --text or --data, each with the option that it needs.
@@ -356,7 +369,7 @@ void TrainOptions::check_log(const CLI::App& command) const {
     if (option->get_type_name().starts_with("FILE") && option->get_name() != "--log")
       for (const std::string& input : option->results())
         if (same_file(log, input))
-          throw weft::Error("--log names the input \"" + input + "\", which it would overwrite");
+          throw weft::Error("--log names the input \"" + input + "\", which the log would overwrite");
   for (const std::string& file : {weft::run_path(out), weft::metrics_path(out), out + "/.lock"})
     if (same_file(log, file)) throw weft::Error("--log names \"" + log + "\", which the run itself writes");
   for (const std::string& folder : {out, weft::best_path(out), weft::last_path(out), from})

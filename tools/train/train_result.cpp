@@ -54,7 +54,8 @@ void warn_of_never_predicted(const char* where, const weft::Evaluation& evaluati
                       (scores.actual == 1 ? " row)" : " rows)"));
   }
   if (!never.empty())
-    std::cerr << "weft: labels that are never predicted in " << where << ": " << some_labels(never) << std::endl;
+    std::cerr << "weft: labels that are in " << where << " but are never predicted: " << some_labels(never)
+              << std::endl;
 }
 
 struct Spread {

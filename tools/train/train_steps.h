@@ -19,9 +19,9 @@ struct ChosenSteps {
 ChosenSteps steps_of_epochs(double epochs, const TrainingSize& size, std::int64_t micro_batches);
 
 // Returns the default number of steps, which is five epochs within limits. There are at least 1,000 steps for rows and
-// 2,000 steps for a text, because few data need many passes. But this minimum causes no more than 100 epochs. There are
-// at most 20,000 steps. Rows get at least one epoch even if it has more steps. A text doesn't, because it may be so
-// long that an epoch would take too much time.
+// 2,000 steps for a text, because a small data set needs many passes. However, this minimum never causes more than 100
+// epochs. There are at most 20,000 steps. However, rows get at least one epoch, even if an epoch has more steps. Texts
+// do not, because a text may be so long that an epoch would take too much time.
 ChosenSteps usual_steps(const TrainingSize& size, std::int64_t micro_batches);
 
 // Returns a description of the rule of usual_steps() for the help page.

@@ -78,7 +78,8 @@ TrialResult in_full(const TrainOptions& o, const weft::Trainer& trainer) {
 TrialRows rows_of_trials(const std::vector<std::string>& options) {
   const Parsed parsed(options);
   const TrainOptions& o = parsed.options;
-  if (o.data.empty() || is_forecast(o)) throw UsageError("weft tune is for labeled rows (--data)");
+  if (o.data.empty() || is_forecast(o))
+    throw UsageError("weft tune accepts labeled rows (--data), but neither plain texts nor forecasts");
   const weft::Task task = o.model.spec(weft::Source::rows).task;
   return {task, divided_rows(o, task).training.content()};
 }
@@ -111,7 +112,7 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
     return !cut_off;
   };
   if (trainer.run(run).stopped)
-    return without_score(cut_off ? "cut off, because the trial would exceed the time" : "stopped");
+    return without_score(cut_off ? "ended early, because the search would exceed --time" : "stopped");
   if (display) display->clear();
   return limits.bytes > 0 ? quantized(o, *training.data, limits) : in_full(o, trainer);
 }

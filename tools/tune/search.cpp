@@ -23,8 +23,8 @@ void remove_fixed(SearchSpace& space, std::vector<std::string> fixed) {
     std::erase_if(start, [&](const auto& setting) { return is_fixed(setting.first); });
 }
 
-// Whether the option has an effect together with the other settings. If the option that it needs is fixed, the answer
-// is true.
+// Whether the option has an effect together with the other settings. If the option that `choice` needs is fixed,
+// returns true.
 bool applies(const SearchSpace& space, const Choice& choice, const Settings& settings) {
   if (choice.needs.empty()) return true;
   const auto other = settings.find(choice.needs);
@@ -79,8 +79,8 @@ Settings neighbor(const SearchSpace& space, Settings settings, const weft::Rando
 
 }  // namespace
 
-// Without layers, a model of any architecture averages its tokens. TNN is used for this, because it does so without any
-// other option.
+// Without layers, a TNN averages the embeddings of a row's tokens. The starts without layers use TNN, because FNet does
+// so only with another option.
 SearchSpace text_space(const std::string& task, const std::vector<std::string>& fixed) {
   SearchSpace space;
   space.choices = {
@@ -155,7 +155,7 @@ SearchSpace number_space(bool pictures, const std::vector<std::string>& fixed) {
 
 std::optional<Settings> next_settings(const SearchSpace& space, const std::vector<Trial>& trials, std::uint64_t seed) {
   if (space.choices.empty()) return trials.empty() ? std::optional<Settings>(Settings{}) : std::nullopt;
-  // without layers, FNet sees only the first token
+  // by default, an FNet without layers sees only the first token
   const auto is_useless = [](const Settings& settings) {
     const auto layers = settings.find("--layers"), arch = settings.find("--arch");
     return layers != settings.end() && arch != settings.end() && layers->second == "0" && arch->second == "fnet";

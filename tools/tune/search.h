@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// An option and the values to try. The order of the values is such that neighbors are similar.
+// An option and the values to try. Adjacent values are similar.
 struct Choice {
   std::string option;               // "--lr"
   std::vector<std::string> values;  // "" leaves the option out

@@ -106,7 +106,7 @@ class Search {
   }
 
  private:
-  // Reads the line of a trial. Returns false if the line has another form.
+  // Reads the line of a trial. Returns false if the line does not describe a trial.
   bool read_trial(const std::string& line) try {
     const json trial = json::parse(line);
     Trial read{trial.at("settings").get<Settings>(), {}};
@@ -191,7 +191,7 @@ class Search {
   // Prints how to continue. Returns false.
   bool stopped() const {
     std::cerr << "weft: stopped after " << trials_.size() << " trials: weft tune --resume " << o_.out
-              << " continues; its --time and --trials include the trials so far" << std::endl;
+              << " continues the search; --time and --trials then include the trials so far" << std::endl;
     return false;
   }
 
@@ -205,8 +205,8 @@ class Search {
 
   int finish() {
     if (best_ == 0)
-      throw Error("none of " + std::to_string(trials_.size()) + " trials has a result; see " + trials_path(o_.out) +
-                  ", or give more time or a larger size");
+      throw Error("none of " + std::to_string(trials_.size()) + " trials has a score: " + trials_path(o_.out) +
+                  " has the reasons; a longer --time or a larger --size may help");
     std::vector<std::string> best = command(trials_[best_ - 1].settings);
     std::cout << "trials " << trials_.size() << " in " << as_time(seconds_) << "\nbest trial " << best_
               << "\nvalidation " << best_result_.text << "\n";
@@ -230,7 +230,7 @@ class Search {
   TrialResult best_result_;
 };
 
-// Reads the settings of a search that an earlier call began. Its limits on time and trials are not kept.
+// Reads the settings of a search that an earlier call began. The earlier limits on time and trials do not apply.
 void take_up(TuneOptions& o) {
   const std::string path = search_path(o.resume);
   const json search = parse_json(weft::os::read_file(path), path);
@@ -272,7 +272,8 @@ std::vector<std::string> fixed_names(const TuneOptions& o) {
   for (const char* own :
        {"--data", "--csv", "--test", "--csv-test", "--out", "--resume", "--text", "--folds", "--log", "--overwrite"})
     if (std::find(names.begin(), names.end(), own) != names.end())
-      throw UsageError(std::string(own) + " can't be among the options after --, which all trials share");
+      throw UsageError(std::string(own) +
+                       " can't be given after --, because weft tune itself sets it or doesn't support it");
   return names;
 }
 
@@ -307,23 +308,24 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
   auto* resume = add_text(*command, "--resume", "FOLDER", o->resume,
                           "Continue the search in this folder; --time and --trials include the trials so far");
   for (CLI::Option* option :
-       {add_text(*command, "--data", "FILE|DIR", o->data,
-                 "Labeled rows as for weft train. A tenth of them is the validation set, which determines the best "
-                 "trial"),
+       {add_text(
+            *command, "--data", "FILE|DIR", o->data,
+            "Labeled rows as for weft train. By default, a tenth of them is the validation set, which determines the "
+            "best trial"),
         add_text(*command, "--test", "FILE|DIR", o->test, "Test set, on which only the best model is measured"),
-        add_text(*command, "--out", "FOLDER", o->out, "Folder of the search; it keeps the best trial's run"),
+        add_text(*command, "--out", "FOLDER", o->out,
+                 "Folder of the search, in which the run of the best trial is kept"),
         add_option(
             *command, "--size", "SIZE", [o](const std::string& typed) { o->bytes = read_size(typed); },
-            help_text("Maximum size of the checkpoint, which is quantized to 8 bits, for example 500k or 2M", "",
-                      "no limit and no quantization")),
+            help_text("Maximum size in bytes of the checkpoint after quantization to 8 bits, for example 500k or 2M",
+                      "", "no limit and no quantization")),
         add_number(*command, "--seed", o->seed, {0}, "Seed of the search")})
     resume->excludes(option);
   add_option(
       *command, "--time", "TIME", [o](const std::string& typed) { o->seconds = read_time(typed); },
-      help_text(
-          "Maximum time of the search, for example 90 (seconds), 5:00 or 1:30:00. A trial that would exceed it is "
-          "cut off",
-          "", "no limit"));
+      help_text("Maximum time of the search, for example 90 (seconds), 5:00 or 1:30:00. A trial that would exceed this "
+                "time is ended early",
+                "", "no limit"));
   const std::function<void(std::int64_t)> set_trials = [o](std::int64_t n) { o->trials = n; };
   add_number(*command, "--trials", set_trials, {1},
              "Maximum number of trials. Without --time, the same seed and number give the same result", "no limit");
@@ -337,7 +339,7 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
       "  weft tune --data train.csv --test test.csv --time 5:00 --out search\n"
       "  weft tune --data train.csv --time 5:00 --size 1M --out small -- --columns text=body,label=kind\n"
       "  weft tune --resume search --time 20:00\n"
-      "Ctrl-C stops the search, and --resume continues it. At its end, the search prints the command of\n"
-      "the best trial.");
+      "Ctrl-C stops the search, and --resume continues it. At its end, the search prints the weft\n"
+      "train command of the best trial.");
   return {command, [o] { return tune(*o); }};
 }

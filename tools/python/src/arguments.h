@@ -33,8 +33,8 @@ struct Optional {
 // Converts a dtype. It is given by its name in weft or in numpy ("f32" or "float32"), or as a numpy dtype.
 DType dtype_of(nanobind::handle dtype);
 
-// Converts both tensors to one dtype. Of two real dtypes, it is the more precise one. Of a real and an integer dtype,
-// it is the real one.
+// Converts both tensors to one dtype. If both dtypes are real, this is the more precise dtype. If one is real and the
+// other is an integer dtype, it is the real dtype.
 std::pair<Tensor, Tensor> promoted(const Tensor& x, const Tensor& y);
 
 // Argument<T>::of(x) converts x to an argument of type T. `Given` is the type of x, to which nanobind converts Python's

@@ -106,7 +106,7 @@ Tensor tensor_of(const char* what, nb::handle array, const std::vector<DType>& d
   const auto* begin = static_cast<const char*>(given->data()) + first * bytes;
   if (reinterpret_cast<std::uintptr_t>(begin) % std::min<std::uintptr_t>(dtype_size(*dtype), alignof(std::int64_t)) !=
       0)
-    refuse(what, "elements at multiples of their size", "unaligned elements; copy the array first");
+    refuse(what, "elements at addresses that are multiples of their size", "unaligned elements; copy the array first");
   return Tensor::borrow(given, begin, {last - first + 1}, *dtype).view(shape, strides, -first);
 }
 

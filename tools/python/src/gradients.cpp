@@ -86,7 +86,8 @@ class TapeScope {
  private:
   bool is_here() const { return std::this_thread::get_id() == thread_; }
   void check_here() const {
-    if (was_entered_ && !is_here()) throw Error("[tape] expected the thread that entered the tape, got another one");
+    if (was_entered_ && !is_here())
+      throw Error("[tape] expected a call on the thread that entered the tape, got a call on another thread");
   }
 
   std::unique_ptr<Tape> tape_;

@@ -79,7 +79,7 @@ class Loaded {
   std::string bytes() const {
     if (!saved().info.form.empty())
       throw Error("[model] expected a checkpoint in weft's own format, got " + saved().info.form +
-                  " (weft convert makes one)");
+                  " (weft convert converts it)");
     return bytes_ ? *bytes_ : os::read_file(file_);
   }
   const std::optional<std::string>& given_precision() const { return precision_; }

@@ -97,7 +97,7 @@ def test_pictures():
     assert [answer.label for answer in run.model.classify(x[[0, 80]])] == ["top", "none"]
     colored = np.repeat(x[:, :, :, None], 3, axis=3)
     assert train(colored, labels, length=None, steps=2, shift=1, flips=True).model.probabilities(colored).shape == (90, 2)
-    with pytest.raises(ValueError, match=r"that end in \(8, 8, 1\), got \(90, 8, 8, 3\)"):
+    with pytest.raises(ValueError, match=r"whose shape ends in \(8, 8, 1\), got \(90, 8, 8, 3\)"):
         run.model.classify(colored)
     with pytest.raises(TypeError, match="expected texts, got numbers"):
         train(TEXTS, COLORS, steps=2).model.classify(x)
@@ -169,11 +169,11 @@ def test_a_language_model():
     assert train([text, text], None, task="masked-lm", tokenizer="words", steps=2).model.task == "masked-lm"
     with pytest.raises(TypeError, match="labels: expected None for a text or a series"):
         train(text, ["a"])
-    with pytest.raises(TypeError, match="expected one for each row. Data without labels"):
+    with pytest.raises(TypeError, match="expected one label for each row. Data without labels"):
         train(TEXTS, None)
     with pytest.raises(ValueError, match="expected a text, got the name of the file"):
         train(__file__, None)
-    with pytest.raises(TypeError, match="expected the share at the end of the data, got tuple"):
+    with pytest.raises(TypeError, match="expected a number, the share at the end of the data, got tuple"):
         train(text, None, validation=(text, None))
     epoch = train("ab" * 500, None, steps=None, epochs=1, length=8, validation=0.2)
     assert epoch.metrics[-1]["step"] == 13  # batches of 8 windows of 8 in 800 characters
@@ -318,7 +318,7 @@ def test_progress(capsys):
 
 
 @pytest.mark.parametrize(("data", "labels", "error", "message"), [
-    (TEXTS, COLORS[:3], ValueError, "labels: expected one for each of 60 rows, got 3"),
+    (TEXTS, COLORS[:3], ValueError, "labels: expected one label for each of 60 rows, got 3"),
     ([], [], ValueError, "expected at least 2 rows, got 0"),
     ("text", ["a"], TypeError, "labels: expected None for a text or a series"),
     (5, ["a"], TypeError, "data: expected a list, got int"),
@@ -348,7 +348,7 @@ def test_refused_settings(settings, message):
 
 
 def test_settings_of_another_type():
-    with pytest.raises(TypeError, match="lr: expected a value of the default's type, got 'fast'"):
+    with pytest.raises(TypeError, match="lr: expected a value of the same type as the default, got 'fast'"):
         train(TEXTS, COLORS, lr="fast")
     with pytest.raises(ValueError, match="task: expected one of classifier, .* got 'forcast'"):
         train(TEXTS, COLORS, task="forcast")
@@ -369,5 +369,5 @@ def test_other_tasks_say_what_they_can():
     assert model.probabilities(np.zeros((0, 3))).shape == (0, 2)
     with pytest.raises(ValueError, match="rows: expected at most 3 frames, got 4"):
         model.probabilities(np.zeros((2, 4)))
-    with pytest.raises(ValueError, match=r"expected numbers \(rows, n, channels\) that end in \(1,\), got \(2, 3, 2\)"):
+    with pytest.raises(ValueError, match=r"\(rows, n, channels\) whose shape ends in \(1,\), got \(2, 3, 2\)"):
         model.probabilities(np.zeros((2, 3, 2), np.float32))

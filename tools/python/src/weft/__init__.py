@@ -11,8 +11,8 @@ and train its own models. ``weft.torch`` has two operations for PyTorch's autogr
 for scikit-learn.
 
 Arguments are numpy arrays, or any arrays with DLPack or the buffer protocol, in the CPU's memory, with any strides.
-Saved models do not copy their inputs and results, with these exceptions: lists, and integers other than int64, become
-int64 arrays; bfloat16 results become float32, because numpy has no bfloat16; and a `Stream` keeps a copy of its tokens.
+Saved models do not copy their inputs and results, with three exceptions. Lists, and integers other than int64, become
+int64 arrays. Results in bfloat16 become float32, because numpy has no bfloat16. A `Stream` keeps a copy of its tokens.
 Long calls release the interpreter's lock (the GIL), so that other Python threads can run. Threads can share one model.
 """
 
@@ -54,14 +54,15 @@ class Prediction(NamedTuple):
 def load(folder: Union[str, os.PathLike[str]], precision: Union[str, None] = None, *, copy: bool = False) -> Model:
     """Loads a checkpoint for inference.
 
-    By default, weft maps the file of the weights into memory. While the model is used, another program may replace or
-    remove the file, but must not truncate it or overwrite it in place: the operating system would then kill the process
+    By default, weft maps model.safetensors into memory. While the model is used, another program may replace or remove
+    this file, but must not truncate it or overwrite it in place: the operating system would then kill the process
     (SIGBUS).
 
     folder: the folder of a checkpoint, or of a run, whose best checkpoint is then loaded
-    precision: "f32" or "bf16", the precision of the computation; None: that of the checkpoint
-    copy: copies the weights into memory, so that later changes of the file have no effect; for long-running programs
-    Raises an Error that names the file, if it is missing, damaged, or not a checkpoint that weft can read.
+    precision: "f32" or "bf16", the precision of the computation; None: the precision of the checkpoint
+    copy: whether to copy the weights into memory, so that later changes of model.safetensors have no effect. This is
+        useful for long-running programs
+    Raises an Error that names the file if a file of the checkpoint is missing, damaged, or in an unknown format.
     """
     if os.path.isfile(folder):
         raise Error(f'[load] expected the folder of a run or a checkpoint, got the file "{os.fspath(folder)}"; '
@@ -92,7 +93,7 @@ class Model:
 
     @property
     def tokenizer(self) -> str:
-        """The kind of its tokenizer: "characters", "words", …"""
+        """The kind of the model's tokenizer: "characters", "words", …"""
         return self._loaded.tokenizer
 
     @property
@@ -107,7 +108,7 @@ class Model:
 
     @property
     def outputs(self) -> int:
-        """The number of logits: one for each symbol of the vocabulary, or one for each class."""
+        """The number of outputs for each token or row: symbols, classes, tags, numbers, or dimensions of a vector."""
         return self._loaded.outputs
 
     @property
@@ -131,8 +132,9 @@ class Model:
     def __call__(self, tokens: ArrayLike) -> npt.NDArray[np.float32]:
         """The logits of sequences of tokens.
 
-        tokens: integers (n) or (rows, n); for a classifier, token 0 is padding.
-        Returns an array (n, outputs) or (rows, n, outputs); for a classifier (outputs) or (rows, outputs).
+        tokens: integers (n) or (rows, n). For tasks on rows, token 0 is padding.
+        Returns an array (n, outputs) or (rows, n, outputs). For tasks with one output per row (classifier, regression,
+        multilabel and retrieval), returns an array (outputs) or (rows, outputs).
         """
         ids = _integers(tokens)
         if ids.ndim == 1:
@@ -174,8 +176,8 @@ class Model:
         return answers[0] if is_one else answers
 
     def probabilities(self, rows: Union[str, Rows]) -> npt.NDArray[np.float64]:
-        """The probabilities (rows, labels), or (labels) for a single text. The model must be a classifier. Rows do not
-        influence each other's bits."""
+        """The probabilities (rows, labels), or (labels) for a single text. The model must be a classifier. The
+        probabilities of a row do not depend on the other rows, bit for bit."""
         if isinstance(rows, str):
             return self.probabilities([rows])[0]
         if is_numbers(rows):
@@ -203,10 +205,11 @@ class Model:
         return self._loaded.numbers(self._texts(rows))
 
     def forecast(self, series: Any) -> npt.NDArray[np.float64]:
-        """The numbers that follow a series, (horizon, targets). The model must be a forecast.
+        """The numbers that follow a series, (horizon, targets). The model must have the task forecast.
 
-        series: an array (n) or (n, columns), or a pandas table with the columns of the training (other columns are
-            ignored). The model reads the last rows. The columns of the result are the targets of the training
+        series: an array (n) or (n, columns), or a pandas table with the columns that the model was trained on
+            (other columns are ignored). The model reads the last rows. The columns of the result are the targets that
+            the model was trained on
         """
         if hasattr(series, "columns") and self.task == "forecast":
             series = series[self._loaded.columns]
@@ -229,7 +232,7 @@ class Model:
     def save(self, folder: Union[str, os.PathLike[str]]) -> None:
         """Writes the model as a checkpoint, which `load` and the command can read.
 
-        This method, and pickling, read the file of the model again, unless the model was trained in this process."""
+        This method, and pickling, read model.safetensors again, unless the model was trained in this process."""
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, "model.safetensors")
         with open(path + ".part", "wb") as file:
@@ -253,7 +256,8 @@ class Model:
         tokens: the maximum number of symbols
         temperature: divides the logits; 0: always chooses the most likely symbol
         top_k: chooses among the k most likely symbols; 0: among all symbols
-        top_p: chooses among the most likely of these symbols, whose probabilities add up to top_p
+        top_p: chooses among the smallest set of the most likely of these symbols whose probabilities add up to at least
+            top_p
         seed: the seed of sampling; the same model, prompt, options and seed give the same text
         stop: the continuation ends before the first occurrence of any of these texts
         """
@@ -373,5 +377,5 @@ def set_threads(count: int) -> None:
 
 
 def threads() -> int:
-    """The number of threads that weft uses. The default is the number of CPUs, or OMP_NUM_THREADS."""
+    """The number of threads that weft uses. The default is OMP_NUM_THREADS if it is set, or else the number of CPUs."""
     return _weft.threads()

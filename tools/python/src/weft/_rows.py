@@ -16,7 +16,7 @@ Text = Union[str, tuple[str, str]]  # a text, or a pair of texts
 
 
 def text_of(text: Any, row: Union[int, None] = None) -> str:
-    """A row of one text, or of a pair of texts, which is a tuple. row: the index of the row, for errors."""
+    """A row that is one text, or a pair of texts, given as a tuple. row: the index of the row, for errors."""
     if isinstance(text, str):
         return str(text)
     if isinstance(text, tuple) and len(text) == 2 and all(isinstance(part, str) for part in text):
@@ -74,7 +74,7 @@ def numbers_for(loaded: _weft.Loaded, data: Any) -> npt.NDArray[Any]:
     if numbers.shape[-len(wanted):] != wanted or numbers.ndim != (4 if height > 0 else 3):
         shape = "pictures (rows, height, width, channels)" if height > 0 else "numbers (rows, n, channels)"
         hint = "; a single picture needs an axis for rows: x[None]" if np.shape(data) in (wanted, wanted[:-1]) else ""
-        raise ValueError(f"rows: expected {shape} that end in {wanted}, got {np.shape(data)}{hint}")
+        raise ValueError(f"rows: expected {shape} whose shape ends in {wanted}, got {np.shape(data)}{hint}")
     if height == 0 and 0 < loaded.max_length < numbers.shape[1]:
         raise ValueError(f"rows: expected at most {loaded.max_length} frames, got {numbers.shape[1]}")
     return flat(numbers)
@@ -172,7 +172,7 @@ def rows_of(data: Any, labels: Any, task: Union[str, None],
     else:
         rows = [text_of(text, row) for row, text in enumerate(listed("data", data))]
     if len(rows) != len(given):
-        raise ValueError(f"labels: expected one for each of {len(rows)} rows, got {len(given)}")
+        raise ValueError(f"labels: expected one label for each of {len(rows)} rows, got {len(given)}")
     if len(rows) < 2:
         raise ValueError(f"data: expected at least 2 rows, got {len(rows)} row")
     options = _weft.LabelOptions(known or [], task == "retrieval")

@@ -72,7 +72,8 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
         if labels is not None:
             raise TypeError("labels: expected None for a text or a series")
         if not isinstance(validation, (float, int)):
-            raise TypeError(f"validation: expected the share at the end of the data, got {type(validation).__name__}")
+            raise TypeError("validation: expected a number, the share at the end of the data, got "
+                            f"{type(validation).__name__}")
         if is_text:
             text = data if isinstance(data, str) else "\n".join(map(str, listed("data", data)))
             return _Source(task or "causal-lm", 0, 12, lambda *how: _weft.train_text(text, *how))
@@ -81,8 +82,8 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
         return _Source("forecast", length or 64, 32,
                        lambda *how: _weft.train_series(numbers, names, chosen, horizon, season, *how))
     if labels is None:
-        raise TypeError("labels: expected one for each row. Data without labels can be one text (a str), a list of "
-                        'texts with task="causal-lm", or a series with task="forecast"')
+        raise TypeError("labels: expected one label for each row. Data without labels can be one text (a str), a "
+                        'list of texts with task="causal-lm", or a series with task="forecast"')
     rows, task = rows_of(data, labels, task)
     held = None
     if not isinstance(validation, (float, int)):
@@ -138,7 +139,8 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
         pictures horizontally
     targets: for a forecast, the columns to predict; None: all. The columns of an array are "0", "1", …
     horizon: for a forecast, the number of rows to predict
-    season: for a forecast, the number of rows in a season; the metrics then include a forecast that repeats a season
+    season: for a forecast, the number of rows in a season. The metrics then include the errors of a forecast that
+        repeats the values of one season earlier
     steps, epochs: the length of the run; give at most one of them. By default 5 epochs, but at least 1000 steps (2000
         for a text) or 100 epochs, whichever is less, and at most 20000 steps or, for rows, one epoch
     batch: the number of rows or windows in a step; by default 32, for retrieval 64, for language models 12
@@ -151,18 +153,19 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     label_smoothing: the share of the target probability that is spread over all classes
     ema: the decay of a moving average of the parameters, such as 0.999. The average is then the trained model
     balance: the treatment of rare classes: "none", "weights" or "rows"
-    tokenizer: "words", "characters", "bytes", …; None: "words" for rows, "characters" for one text
+    tokenizer: "words", "characters", "bytes", …; None: "words" for rows, "whitespace" for tagging, "characters" for
+        one text
     vocabulary_size, min_count: the maximum number of symbols, and how often a word must occur to be one of them
     dimensions: for retrieval, the number of dimensions of a vector
     patience, best_by: the number of evaluations without improvement after which the run ends (0: never), and what is
         compared: "loss" or the name of a metric
     precision: the precision of the computation: "f32" or "bf16"
-    seed: the seed of the initial parameters and of the batches
+    seed: the seed of the initial parameters and of the order of the batches
     progress: whether to show the progress on standard error
 
     Ctrl-C or an exception in the callback stops the run after the current step, and `train` raises the exception again.
-    With `out`, it saves the last state of the model before, and `weft.load(out)` then loads a checkpoint. Raises Error,
-    ValueError or TypeError with a message that says what was expected.
+    If `out` is given, `train` first saves the last state of the model, and `weft.load(out)` then loads a checkpoint.
+    Raises Error, ValueError or TypeError with a message that says what was expected.
     """
     if steps is not None and epochs is not None:
         raise ValueError(f"steps, epochs: expected only one of them, got {steps} and {epochs}")
@@ -185,7 +188,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
         try:
             setattr(settings, name, value)
         except TypeError:
-            raise TypeError(f"{name}: expected a value of the default's type, got {value!r}") from None
+            raise TypeError(f"{name}: expected a value of the same type as the default, got {value!r}") from None
     settings.set_optimizer(optimizer, optimizer_options or {}, weight_decay, clip)
 
     display, metrics = _Display(progress), []

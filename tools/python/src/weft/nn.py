@@ -48,9 +48,10 @@ def _next_seed() -> int:
 
 
 class _Layer:
-    """A base class that lets pickle and copy copy a layer: how it was made, its parameters, and its other attributes.
+    """A base class that lets pickle and copy.copy copy a layer: the arguments of its __init__, its parameters, and its
+    other attributes.
 
-    A copy has parameters of its own, even if copy.copy made it. If an attribute of a module is a parameter of one of its
+    A copy has its own parameters, even if copy.copy made it. If an attribute of a module is a parameter of one of its
     layers (tied weights), the two are separate parameters in the copy."""
 
     _made_by: tuple[type, tuple[Any, ...], dict[str, Any]]  # the class of weft.nn and the arguments of its __init__
@@ -103,10 +104,12 @@ class Embedding(_Layer, _weft.Embedding):
 
 
 class GmlpBlock(_Layer, _weft.GmlpBlock):
-    """A gMLP block (arXiv 2105.08050): block(x, causal=False, mask=None, random=None), x (b, n, d), n at most length.
+    """A gMLP block (arXiv 2105.08050): block(x, causal=False, mask=None, random=None) with x (b, n, d),
+    where n is at most `length`.
 
-    d_ffn: the number of channels between the two projections, which must be even. mask: (n, n, 1) or (1, n, 1), 1 for
-    positions that the block may use. The block applies dropout if `random` is a `weft.Random`."""
+    d_ffn: the number of channels between the two projections, which must be even. mask: (n, n, 1) or (1, n, 1), with 1
+    for positions that the block may use and 0 for all others. The block applies dropout if `random` is a
+    `weft.Random`."""
 
     def __init__(self, d: int, d_ffn: int, length: int, dropout: float = 0.0, *, dtype: str = "f32") -> None:
         self._made_by = GmlpBlock, (d, d_ffn, length, dropout), dict(dtype=dtype)
@@ -114,7 +117,7 @@ class GmlpBlock(_Layer, _weft.GmlpBlock):
 
 
 class FnetLayer(_Layer, _weft.FnetLayer):
-    """An FNet layer (arXiv 2105.03824): layer(x, random=None), x (b, n, d).
+    """An FNet layer (arXiv 2105.03824): layer(x, random=None) with x (b, n, d).
 
     norm: the place of the norms: "post", after each residual sum, as in the paper, or "pre". The layer applies dropout
     if `random` is a `weft.Random`."""
@@ -126,7 +129,7 @@ class FnetLayer(_Layer, _weft.FnetLayer):
 
 
 class TnnLayer(_Layer, _weft.TnnLayer):
-    """A TNN layer (arXiv 2305.04749): layer(x, random=None), x (b, n, d), for any n.
+    """A TNN layer (arXiv 2305.04749): layer(x, random=None) with x (b, n, d), for any n.
 
     config: options of the architecture, such as expand_ratio=1.0 or gamma=0.9 (`weft info --arch tnn` lists them). The
     layer applies dropout if `random` is a `weft.Random`."""

@@ -3,7 +3,7 @@
 The names, broadcasting and axes are those of numpy. The names of losses are those of PyTorch. `ops/OPERATIONS.md` in
 weft's source code compares the operations of weft, numpy and PyTorch. Operations of one tensor are also methods:
 ``weft.ops.sum(x, axis=0)`` is ``x.sum(axis=0)``. Lists of numbers, and integers other than int64, are converted as by
-`weft.tensor`. If two operands have different real dtypes, the result has the more precise one. Integers can be
+`weft.tensor`. If two operands have different real dtypes, the result has the more precise dtype. Integers can be
 selected, compared and counted. For arithmetic, convert them to real numbers with `cast`. `var` divides by n - 1, as in
 PyTorch.
 """

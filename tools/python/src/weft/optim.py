@@ -20,7 +20,7 @@ __all__ = ["Adafactor", "Adam", "AdamW", "Lion", "Muon", "Optimizer", "SGD", "sc
 
 
 class Optimizer(_weft.Optimizer):
-    """An optimizer with one of the names of `weft train --optimizer`.
+    """An optimizer, chosen by a name that `weft train --optimizer` accepts.
 
     parameters: a module or layer, or a list of weft.Parameter or of (name, weft.Parameter). Parameters move into the
         memory of the optimizer, and belong to only one optimizer at a time. To freeze a parameter, set
@@ -52,7 +52,8 @@ def _named(parameters: Any) -> list[tuple[str, _weft.Parameter]]:
     named = [entry if isinstance(entry, tuple) else (str(k), entry) for k, entry in enumerate(given)]
     for entry in named:
         if len(entry) != 2 or not isinstance(entry[1], _weft.Parameter):
-            raise TypeError(f"parameters: expected a module, or a list of weft.Parameter, got {entry[-1]!r} in it")
+            raise TypeError("parameters: expected a module, or a list of weft.Parameter, got "
+                            f"{entry[-1]!r} in the list")
     return named
 
 

@@ -4,9 +4,9 @@
 >>> classifier = WeftClassifier(arch="tnn", epochs=5).fit(texts, labels)
 >>> classifier.predict(["Oil prices soar"])
 
-They work in pipelines, grid searches and cross-validation, and can be pickled. X is a list of texts (or of tuples of
-two texts), a matrix (rows, n), or an array (rows, n, channels). A model reads each row of a matrix as a sequence of n
-numbers. An array of uint8 with three or four axes contains pictures, as for `weft.train`.
+The estimators work in pipelines, grid searches and cross-validation, and can be pickled. X is a list of texts (or of
+tuples of two texts), a matrix (rows, n), or an array (rows, n, channels). A model reads each row of a matrix as a
+sequence of n numbers. An array of uint8 with three or four axes contains pictures, as for `weft.train`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Estimator(BaseEstimator):
     validation : share of the rows in the validation set, which determines the best checkpoint; None: the validation set
         is the whole training set
     settings : other arguments of `weft.train`, in a dictionary
-    random_state : seed of parameters and batches
+    random_state : seed of the initial parameters and of the order of the batches
     """
 
     def __init__(self, arch: str = "gmlp", *, layers: int = 2, d_model: int = 64, dropout: float = 0.0,
