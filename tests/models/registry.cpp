@@ -1,5 +1,5 @@
-// Tests of a custom architecture, which is registered, created, trained, saved, loaded, evaluated and sampled by its
-// name.
+// Tests of a custom architecture, which is registered and then, by its name, created, trained, saved, loaded, evaluated
+// and used to generate text.
 #include "weft/architecture.h"
 
 #include <doctest/doctest.h>

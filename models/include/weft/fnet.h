@@ -18,7 +18,7 @@ enum class NormPlace {
   pre,   ///< "pre": before the mixing and before the feed-forward network
   post,  ///< "post": after the residual sums, as in the paper
 };
-/// Returns the place of that name. Throws an Error if there is none.
+/// Returns the NormPlace with that name. Throws an Error if there is none.
 NormPlace norm_place_from_name(const std::string& name);
 
 /// One encoder layer for x (b, n, d_model), with mix(x) = Re(FFT over n (FFT over d)) and ffn(x) =
@@ -73,7 +73,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                  const Init& init, double eps = 1e-12, FnetEmbeddingsKind kind = FnetEmbeddingsKind::bert);
   /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0) -> (b, n, d_model) in the given precision. Throws an
-  /// Error if n > seq_len, or if types are given but the kind has none.
+  /// Error if n > seq_len, or if types are given but this kind of embeddings has no types.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
   /// Returns only the word embeddings of tokens (b, n): word[token] for the kind bert, √d_model · word[token] for the
   /// other kinds. The result has the shape (b, n, d_model).
@@ -131,7 +131,7 @@ class FnetPooler : public Layer<FnetPooler> {
 enum class FnetHead {
   task,           ///< "task": the head that the task needs
   pooler,         ///< "pooler": a masked language model also has a pooler; a classifier has only a pooler
-  next_sentence,  ///< "next-sentence": says whether the second text follows the first; classifiers then have 2 classes
+  next_sentence,  ///< "next-sentence": predicts whether the second text follows the first; classifiers need 2 classes
   /// "last": for a classifier, a linear layer on the last token, even if that is padding, without a pooler. Rows must
   /// end with [CLS], and padding must be before it.
   last,
@@ -214,7 +214,7 @@ class FnetEncoder : public Layer<FnetEncoder> {
   /// active if `dropout` is given. With `recompute`, backward computes each layer again, see Model::recomputes().
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
-  /// The same for any input.
+  /// Does the same for any input.
   Tensor operator()(const ModelInput& input, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
   /// Returns the input of the first layer, without dropout: (b, n, d_model).
@@ -255,7 +255,7 @@ struct FnetOutputs {
 ///   of the mean over the sequence.
 /// - Tagging: linear(x) of each token.
 ///
-/// A causal language model is an Error, because the mixing reads later tokens.
+/// The constructor throws an Error for a causal language model, because the mixing also reads later tokens.
 class Fnet : public ModelOf<Fnet, FnetConfig> {
  public:
   /// make_model calls this for the architecture "fnet".
@@ -292,7 +292,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
     Linear transform;
     LayerNorm norm;
     Parameter bias;
-    std::optional<Linear> decoder;  // unless tied; its bias is the head's
+    std::optional<Linear> decoder;  // absent if tied; its bias is the member `bias`
 
     template <class Visit>
     void fields(Visit visit) const {

@@ -54,7 +54,7 @@ struct InputSpec {
 
   /// Whether the model reads numbers.
   bool defined() const noexcept { return channels > 0; }
-  /// Whether the input is pictures.
+  /// Whether the model reads pictures.
   bool is_picture() const noexcept { return height > 0; }
   /// The number of patches in a picture; 0 if the model doesn't read pictures.
   std::int64_t patches() const noexcept { return grid().rows * grid().columns; }
@@ -121,12 +121,12 @@ class FrameEmbedding : public Layer<FrameEmbedding> {
   }
 
   Linear projection;    ///< channels, or patch · patch · channels -> d_model
-  Parameter positions;  ///< (length, d_model); undefined unless they are learned
+  Parameter positions;  ///< (length, d_model); undefined unless the positions are learned
 
  private:
   InputSpec spec_;
   Tensor mean_, factor_;                                     // (channels) f64, undefined without normalization
-  std::shared_ptr<detail::SinusoidalPositions> sinusoidal_;  // if the spec has them
+  std::shared_ptr<detail::SinusoidalPositions> sinusoidal_;  // null unless the spec has sinusoidal positions
 };
 
 }  // namespace weft

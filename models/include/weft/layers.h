@@ -24,15 +24,15 @@ class [[gnu::visibility("hidden")]] KeptWeight;
 class [[gnu::visibility("hidden")]] SinusoidalPositions;
 }  // namespace detail
 
-/// Limits the number of parameters that a model may still make.
+/// Limits the number and the size of the parameters that a model may still make.
 struct ParameterBudget {
   std::int64_t parameters = 0;  ///< number of tensors
-  std::int64_t elements = 0;    ///< number of elements of all of them together
+  std::int64_t elements = 0;    ///< total number of elements of these tensors
 };
 
 /// How parameters are made: their dtype and their random values, which depend on the seed and on the parameter's place
-/// in the model. Every parameter of a model is made by an Init. A parameter that exceeds the budget causes an Error.
-/// The budget exists because a config can require more memory than there is. Only one thread may use a budget.
+/// in the model. An Init makes every parameter of a model. A parameter that exceeds the budget causes an Error. The
+/// budget exists because a config can require more memory than the machine has. Only one thread may use a budget.
 struct Init {
   Random random{0};                   ///< the generator for this place in the model
   DType dtype = DType::f32;           ///< f32 or f64
@@ -42,7 +42,7 @@ struct Init {
   /// has no effect, and writing its elements is an Error.
   bool shapes_only = false;
 
-  /// Returns the Init for the k-th part of this place.
+  /// Returns the Init for the k-th part of the layer or model at this place.
   Init child(std::uint64_t k) const { return {random.split(k), dtype, budget, shapes_only}; }
   /// Makes a parameter with values from the uniform distribution over [low, high).
   Parameter uniform(const Shape& shape, double low, double high) const;
@@ -72,12 +72,12 @@ class ParameterCollector {
   void operator()(const std::string& name, const Part& part) const {
     collect(part, name.empty() ? prefix_ : prefix_ + name + ".", 0);
   }
-  /// Adds a part that may be absent.
+  /// Adds the parameters of a part that may be absent.
   template <class Part>
   void operator()(const std::string& name, const std::optional<Part>& part) const {
     if (part) (*this)(name, *part);
   }
-  /// Adds several parts in order. The names of their parameters begin with "name.0.", "name.1.", ….
+  /// Adds the parameters of several parts in order. The names of their parameters begin with "name.0.", "name.1.", ….
   template <class Part>
   void operator()(const std::string& name, const std::vector<Part>& parts) const {
     for (std::size_t i = 0; i < parts.size(); ++i) (*this)(name + "." + std::to_string(i), parts[i]);
@@ -206,7 +206,7 @@ class Embedding : public Layer<Embedding> {
 };
 
 /// Sets each element to 0 with probability p if a call gets a random generator. In a forward pass, each call needs its
-/// own child of the generator. Without a generator, as in inference, a call returns x.
+/// own child generator (Random::split). Without a generator, as in inference, a call returns x.
 class Dropout {
  public:
   /// `probability` is p.

@@ -23,7 +23,7 @@ enum class NormType {
   layer_norm,       ///< "layernorm"
   simple_rms_norm,  ///< "simplermsnorm"
 };
-/// Returns the norm of that name. Throws an Error if there is none.
+/// Returns the type of norm with that name. Throws an Error if there is none.
 NormType norm_type_from_name(const std::string& name);
 
 /// Either of the two norms over the last axis (d). Several threads may call it at the same time, as with LayerNorm.
@@ -58,12 +58,12 @@ struct TnnConfig {
   bool use_norm = false;                ///< adds a norm before the gated Toeplitz unit's last linear layer
   std::int64_t rpe_dim = 32;            ///< channels of the relative position encoder
   std::int64_t rpe_layers = 3;          ///< layers of the relative position encoder between its first and its last
-  bool rpe_residual = false;            ///< each of these layers adds its input to its output
+  bool rpe_residual = false;            ///< each of the rpe_layers layers adds its input to its output
   std::string rpe_act = "relu";         ///< activation of the relative position encoder
   std::int64_t glu_dim = 0;             ///< channels inside the gated linear unit; 0: d_model
   std::string glu_act = "silu";         ///< activation of the gated linear unit
   bool use_decay = true;                ///< multiplies the coefficient of lag ±k by gamma^k
-  bool use_multi_decay = false;         ///< the same with a learned gamma for each channel
+  bool use_multi_decay = false;         ///< like use_decay, but with a learned gamma for each channel
   double gamma = 0.99;                  ///< the decay, 0 … 1
   std::int64_t par_type = 1;            ///< 1: positions are k; 2: k/(n-1); 3 (only causal): exp(k/(n-1))
   std::string act_type = "none";        ///< activation of the coefficients
@@ -170,8 +170,9 @@ class Rpe : public Layer<Rpe> {
 /// initially. Otherwise the factor gamma^|k| is left out.
 ///
 /// When no tape records, the operator keeps the latest coefficients and their spectra until a thread writes a
-/// parameter. Copies of the operator share the parameters and these values. Several threads may call it at the same
-/// time, each with its own Context, as long as no thread writes a parameter. A lock protects the values that it keeps.
+/// parameter. Copies of the operator share the parameters, the coefficients and the spectra. Several threads may call
+/// it at the same time, each with its own Context, as long as no thread writes a parameter. A lock protects the stored
+/// coefficients and spectra.
 class Tno : public Layer<Tno> {
  public:
   /// Makes `h` heads with `dim` channels each. Throws an Error if options exclude each other, or if an option is out of
@@ -237,7 +238,7 @@ class Gtu : public Layer<Gtu> {
   Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init, const PatchGrid& grid = {});
   /// x (b, n, embed_dim) -> y in the same shape, or y + residual if a residual is given.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// The same, but `mix` replaces merge(tno(split(v))).
+  /// Does the same, but `mix` replaces merge(tno(split(v))).
   Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
   /// Lists the parameters and parts, see weft/layers.h.
   template <class Visit>
@@ -358,9 +359,9 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   }
   /// The stream is exact up to rounding, and can continue past seq_len. After n tokens, appending a token takes O(log²
   /// n) time. The stream needs O(n) memory. For each layer, it stores v of every token, the coefficients, and products
-  /// that are computed ahead. Time and memory per token do not grow with n if only L lags are significant
-  /// (Tno::significant_lags). With par_type 2 and 3, all coefficients change with the length, and so does everything
-  /// that the layers computed for earlier tokens. Appending a token then costs a forward pass.
+  /// that are computed ahead. If only L lags are significant (Tno::significant_lags), time and memory per token do not
+  /// grow with n. With par_type 2 and 3, all coefficients change with the length, and so does everything that the
+  /// layers computed for earlier tokens. Appending a token then costs a forward pass.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
@@ -376,10 +377,10 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   Tensor logits(const Tensor& x) const;
 
   Embedding embedding_;                   // undefined without a vocabulary
-  std::optional<FrameEmbedding> frames_;  // if it reads frames
+  std::optional<FrameEmbedding> frames_;  // present if the model reads frames
   std::vector<TnnLayer> layers_;
   Norm norm_;
-  std::optional<Linear> head_;  // unless tied
+  std::optional<Linear> head_;  // absent if tied
 };
 
 }  // namespace weft
