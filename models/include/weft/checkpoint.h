@@ -72,11 +72,11 @@ struct LoadOptions {
   std::optional<Task> task = {};
 };
 
-/// Loads a checkpoint from its own folder, from the folder of a run (see checkpoint_folder), or from another program's
-/// files (see weft/checkpoint_form.h). It supports every architecture and tokenizer that is registered before the call
-/// (weft/architecture.h, weft/tokenizer.h). The parameters are f32 unless the checkpoint is quantized. Throws an Error
-/// that names the file if the file is missing, damaged or not a checkpoint, if the tensors and the config don't match,
-/// or if config.json belongs to another model.
+/// Loads a checkpoint from its own folder, from the folder of a run (see checkpoint_folder in weft/run_folder.h), or
+/// from another program's files (see weft/checkpoint_form.h). The function supports every architecture and tokenizer
+/// that is registered before the call (weft/architecture.h, weft/tokenizer.h). The parameters are f32 unless the
+/// checkpoint is quantized. Throws an Error that names the file if the file is missing, damaged or not a checkpoint, if
+/// the tensors and the config don't match, or if config.json belongs to another model.
 Checkpoint load_checkpoint(const std::string& folder, const LoadOptions& options = {});
 
 /// Loads a checkpoint from the bytes of a model.safetensors. For inference, if Bytes::owner is set, the parameters stay

@@ -11,7 +11,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A label and its probability.
+/// A predicted label and its probability.
 struct Prediction {
   std::string label;       ///< its name
   double probability = 0;  ///< 0 … 1; the probabilities of all labels sum to 1

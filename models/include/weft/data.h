@@ -1,6 +1,6 @@
 /// \file
-/// Data: the batches, loss and metrics of one task, for training and validation. TextData is the data of one text.
-/// weft/classifier_data.h has the data of labeled texts.
+/// Data: the batches, loss and metrics of one task, for training and validation. TextData is the data for language
+/// models, made from one text. weft/classifier_data.h has the data of labeled texts.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -95,9 +95,9 @@ class Data {
 /// Throws an Error unless length >= lowest, batch >= 1, and a batch is small enough to fit into memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
-/// How the tokens of a text are split by position, in percent: first the training set, then the validation set. The
-/// rest is not used. If the training set is empty, the whole validation set is evaluated. Otherwise at most the first
-/// million tokens of the validation set are evaluated.
+/// How the tokens of a text are split by position. The text begins with the training set, and the validation set
+/// follows. The rest is not used. If the training set is empty, the whole validation set is evaluated. Otherwise at
+/// most the first million tokens of the validation set are evaluated.
 struct TextSplit {
   int training = 90;    ///< the size of the training set, in percent
   int validation = 10;  ///< the size of the validation set, in percent
@@ -108,8 +108,8 @@ struct TextSplit {
   /// training set is everything before the rest.
   TextSplit test() const noexcept { return {training + validation, rest()}; }
 };
-/// Converts percentages for the training, validation and test sets, such as "80/10/10". Throws an Error unless these
-/// are three whole numbers that add up to 100, and the first two are at least 1.
+/// Converts a text with the percentages of the training, validation and test sets, such as "80/10/10", to a TextSplit.
+/// Throws an Error unless these are three whole numbers that add up to 100, and the first two are at least 1.
 TextSplit text_split(const std::string& name);
 
 /// Learns a character tokenizer for a language model of the text. The tokenizer has a mask symbol if the task needs

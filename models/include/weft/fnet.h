@@ -27,7 +27,8 @@ NormPlace norm_place_from_name(const std::string& name);
 /// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
 ///
 /// With a grid, x holds the patches of pictures, and mix(x) = Re(FFT over rows (FFT over columns (FFT over d))).
-/// Several threads may call it at the same time, each with its own Context, as long as no thread writes a parameter.
+/// Several threads may call the same layer concurrently, each with its own Context, as long as no thread writes a
+/// parameter.
 class FnetLayer : public Layer<FnetLayer> {
  public:
   /// The default activation is that of the paper.
@@ -35,7 +36,7 @@ class FnetLayer : public Layer<FnetLayer> {
             double dropout = 0, Activation activation = Activation::gelu_tanh, const PatchGrid& grid = {});
   /// x (b, n, d_model) -> the same shape. Dropout is active if `random` is given.
   Tensor operator()(const Tensor& x, const Random* random = nullptr) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("mixing_norm", mixing_norm);
@@ -51,7 +52,7 @@ class FnetLayer : public Layer<FnetLayer> {
   NormPlace place;        ///< the position of both norms
   Activation activation;  ///< after proj1
   Dropout dropout;        ///< after proj2
-  PatchGrid grid;         ///< if defined, the sequence is a picture, which is mixed along both axes
+  PatchGrid grid;         ///< if defined, the sequence holds the patches of a picture, and mixing runs along both axes
 
  private:
   Tensor mix(const Tensor& x) const;
@@ -80,7 +81,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
   Tensor words(const Tensor& tokens) const;
   /// Returns the complete embedding, with x (b, n, d_model) in place of the result of words().
   Tensor around(const Tensor& x, const Tensor& types, Precision precision) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("word", word);
@@ -94,7 +95,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
     LayerNorm norm;      ///< normalizes the sum of the embeddings
     Linear projection;   ///< d_model -> d_model
 
-    /// Lists the parameters and parts, see weft/layers.h.
+    /// Lists the parameters and parts (see weft/layers.h).
     template <class Visit>
     void fields(Visit visit) const {
       visit("position", position);
@@ -111,14 +112,15 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
   std::shared_ptr<detail::SinusoidalPositions> positions_;  // only for the kind sinusoidal
 };
 
-/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Several threads may call it at the same time, as with Linear.
+/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Several threads may call the same layer concurrently, as with
+/// Linear.
 class FnetPooler : public Layer<FnetPooler> {
  public:
   /// Throws an Error if d_model is below 1.
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
   /// x (b, n, d_model), n >= 1 -> (b, d_model).
   Tensor operator()(const Tensor& x) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("dense", dense);
@@ -163,7 +165,7 @@ struct FnetConfig {
   /// d_ffn, or 4 d_model if d_ffn is 0.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
 
-  /// Lists the fields, see weft/config.h.
+  /// Lists the fields (see weft/config.h).
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -205,7 +207,7 @@ struct FnetConfig {
 
 /// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). If the model reads frames (weft/input.h),
 /// their embeddings are added to the word embeddings, or replace them if there are no tokens. Several threads may call
-/// it at the same time, as with all layers.
+/// the same layer concurrently, as with all layers.
 class FnetEncoder : public Layer<FnetEncoder> {
  public:
   /// Throws an Error if the norm, the activation or the kind of embeddings is unknown, or if a size is below 1.
@@ -219,7 +221,7 @@ class FnetEncoder : public Layer<FnetEncoder> {
                     Precision precision = Precision::f32, bool recompute = false) const;
   /// Returns the input of the first layer, without dropout: (b, n, d_model).
   Tensor embed(const ModelInput& input, const Tensor& types = {}, Precision precision = Precision::f32) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("embeddings", embeddings);
@@ -270,7 +272,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("encoder", encoder_);

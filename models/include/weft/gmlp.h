@@ -45,7 +45,8 @@ using SpatialMix = std::function<Tensor(const Tensor& z1, const Tensor& v)>;
 
 /// The spatial gating unit (section 2.2). z (b, n, d_z) has the halves z1 and z2:
 /// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), with W = weight[:n,:n].
-/// Several threads may call it at the same time, each with its own Context, as long as no thread writes a parameter.
+/// Several threads may call the same layer concurrently, each with its own Context, as long as no thread writes a
+/// parameter.
 class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
  public:
   /// Draws weight from U(-0.01, 0.01) and sets bias to ones, so that tokens hardly mix before training. Throws an Error
@@ -56,7 +57,7 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
   /// Does the same for z (n, b, d_z) -> (n, b, d_z/2), without transposing. If `mix` is given, it replaces weight, mask
   /// and bias. Also throws an Error if both a mask and `mix` are given.
   Tensor tokens_first(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("norm", norm);
@@ -71,7 +72,7 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
 };
 
 /// One block (figure 1), x (b, n, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
-/// Several threads may call it at the same time, as with all layers.
+/// Several threads may call the same block concurrently, as with all layers.
 class GmlpBlock : public Layer<GmlpBlock> {
  public:
   /// d_ffn is the number of channels after proj1, before the split into halves. Throws an Error if d_ffn is odd.
@@ -82,7 +83,7 @@ class GmlpBlock : public Layer<GmlpBlock> {
   /// Does the same for x (n, b, d_model). `mix` is passed to the spatial gating unit.
   Tensor tokens_first(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
                       const SpatialMix& mix = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("norm", norm);
@@ -110,7 +111,7 @@ struct GmlpConfig {
   bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
   double dropout = 0;          ///< probability of dropout in each block
 
-  /// Lists the fields, see weft/config.h.
+  /// Lists the fields (see weft/config.h).
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -146,7 +147,7 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);

@@ -54,16 +54,16 @@ struct LabelledOptions {
   /// The columns of the second text, given in the same way, if each row is a pair of texts (text_pair).
   std::vector<std::string> second = {};
   std::string label;  ///< the column of the label, given by its name or by its number from 1
-  /// The labels that a model knows, in the order of its outputs. Any other label is an Error. If the list is empty, the
-  /// labels are those in the data.
+  /// The labels that a model knows, in the order of its outputs. Any other label causes an Error. If the list is empty,
+  /// the labels are those in the data.
   std::vector<std::string> labels;
   bool literal_quotes = false;  ///< for CSV, TSV and semicolons: quotation marks are always text
   /// Has the effect of literal_quotes, but causes no Error for formats to which literal_quotes does not apply.
   bool literal_quotes_where_possible = false;
   /// Whether the labels are texts (Task::retrieval). If so, line breaks and other control characters in them become
-  /// blanks. Otherwise control characters in a label are an Error.
+  /// blanks. Otherwise a control character in a label causes an Error.
   bool labels_are_texts = false;
-  bool skip_bad_rows = false;  ///< skips bad rows and counts them; otherwise a bad row is an Error
+  bool skip_bad_rows = false;  ///< skips bad rows and counts them; if false, a bad row causes an Error
 };
 
 /// The size of all pictures of a data set.
@@ -109,9 +109,9 @@ struct LabelledTexts {
 
 /// Reads the labeled texts of a file, or of a folder that has one folder for each label. The label names are
 /// options.labels. If that list is empty, they are the labels in the data: in numeric order if all of them are whole
-/// numbers, otherwise in byte order. A byte order mark is dropped. UTF-16 is an Error. An Error about a row names the
-/// file, the row (from 1, counting a header but no empty lines), the line if its number differs from that of the row,
-/// what was expected, and the option of `weft train` that solves the problem.
+/// numbers, otherwise in byte order. A byte order mark is dropped. A file in UTF-16 causes an Error. An Error about a
+/// row names the file, the row (from 1, counting a header but no empty lines), the line if its number differs from that
+/// of the row, what was expected, and the option of `weft train` that solves the problem.
 LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options = {});
 /// Does the same for the contents of a file. Error messages name the file as `where`.
 LabelledTexts parse_labelled(std::string_view content, const std::string& where, const LabelledOptions& options = {});

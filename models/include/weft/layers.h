@@ -39,7 +39,7 @@ struct Init {
   ParameterBudget* budget = nullptr;  ///< null: no limit
   /// Whether parameters have a shape but no memory: all elements are one shared 0. Use it to inspect a model without
   /// running it. load_checkpoint also uses it, and then gives each parameter its value. Assigning to such a parameter
-  /// has no effect, and writing its elements is an Error.
+  /// has no effect, and writing its elements throws an Error.
   bool shapes_only = false;
 
   /// Returns the Init for the k-th part of the layer or model at this place.
@@ -137,7 +137,7 @@ class Linear : public Layer<Linear> {
   Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias = true);
   /// x (…, in) -> (…, out), after the epilogue.
   Tensor operator()(const Tensor& x, const Epilogue& epilogue = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);
@@ -152,14 +152,14 @@ class Linear : public Layer<Linear> {
 };
 
 /// Normalizes over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
-/// Several threads may call it at the same time, as with Linear.
+/// Several threads may call the same layer concurrently, as with Linear.
 class LayerNorm : public Layer<LayerNorm> {
  public:
   /// Sets the weight to ones and the bias to zeros.
   LayerNorm(std::int64_t d, const Init& init, double eps = 1e-5);
   /// x (…, d) -> (…, d). If `residual` is defined, the layer normalizes x + residual.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);
@@ -182,10 +182,10 @@ class SimpleRmsNorm {
   double eps;  ///< added to the root mean square
 };
 
-/// Looks up rows of a matrix by index. Several threads may call it at the same time, as with Linear.
+/// Looks up rows of a matrix by index. Several threads may call the same layer concurrently, as with Linear.
 class Embedding : public Layer<Embedding> {
  public:
-  Embedding() = default;  ///< has no table, for a model without a vocabulary; calling it is an Error
+  Embedding() = default;  ///< has no table, for a model without a vocabulary; a call throws an Error
   /// Draws weight (count, d) from N(0, deviation²).
   Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation = 1);
   /// indices (…) i64 -> (…, d), in f32 for a quantized table. Throws an Error for an index outside 0 … count-1.
@@ -193,7 +193,7 @@ class Embedding : public Layer<Embedding> {
   /// Computes logits with this table E, for a model whose head shares the weight of its embedding: x (…, d) -> x Eᵀ +
   /// b, (…, count). The bias b has the shape (count) or is undefined.
   Tensor logits(const Tensor& x, const Tensor& bias = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);

@@ -24,7 +24,7 @@ struct Row {
 /// The rows of a training or validation set.
 struct RowSet {
   std::int64_t size = 0;                 ///< number of rows
-  std::function<Row(std::int64_t)> row;  ///< returns row k, always the same; must be thread-safe
+  std::function<Row(std::int64_t)> row;  ///< returns row k; must be thread-safe and always return the same row
 };
 
 /// Returns the set of the rows with these numbers, in this order. A number may occur several times, as in

@@ -24,7 +24,7 @@ struct TargetKind {
 /// - regression: a label is one or more numbers, separated by blanks. The outputs are "value", or "value 1", "value 2",
 ///   …
 /// - multilabel: a label is one or more names, separated by "|". Blanks around the names are ignored. "|" alone stands
-///   for a row without a label; an empty label is an Error.
+///   for a row without a label; an empty label causes an Error.
 /// - tagging: a label is a tag for each word of the text, separated by blanks.
 ///
 /// If a label has another format, throws an Error that quotes the row. Also throws an Error for any other task.

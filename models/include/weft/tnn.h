@@ -26,7 +26,8 @@ enum class NormType {
 /// Returns the type of norm with that name. Throws an Error if there is none.
 NormType norm_type_from_name(const std::string& name);
 
-/// Either of the two norms over the last axis (d). Several threads may call it at the same time, as with LayerNorm.
+/// Either of the two norms over the last axis (d). Several threads may call the same layer concurrently, as with
+/// LayerNorm.
 class Norm : public Layer<Norm> {
  public:
   /// LayerNorm starts with a weight of ones and a bias of zeros. SimpleRMSNorm has no parameters.
@@ -35,7 +36,7 @@ class Norm : public Layer<Norm> {
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
   /// An upper bound of ‖norm(x)‖₂ over the last axis (d), for any x.
   double bound(std::int64_t d) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("", layer_norm_);
@@ -77,7 +78,7 @@ struct TnnConfig {
   std::string mixing = "sequence";      ///< or "picture": mixes along the rows and the columns of a picture's patches
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
 
-  /// Lists the fields, see weft/config.h.
+  /// Lists the fields (see weft/config.h).
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -123,7 +124,7 @@ struct TnnConfig {
 
 /// The relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
 /// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
-/// Several threads may call it at the same time, as with Linear.
+/// Several threads may call the same layer concurrently, as with Linear.
 class Rpe : public Layer<Rpe> {
  public:
   /// Throws an Error if a size is below 1, or rpe_layers below 0.
@@ -133,7 +134,7 @@ class Rpe : public Layer<Rpe> {
   /// Returns an upper bound of |rpe(p)| in each channel (outdim), for any p. The bound is infinite if act grows faster
   /// than its argument.
   std::vector<double> bounds() const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("pos_proj", pos_proj_);
@@ -171,8 +172,8 @@ class Rpe : public Layer<Rpe> {
 ///
 /// When no tape records, the operator keeps the latest coefficients and their spectra until a thread writes a
 /// parameter. Copies of the operator share the parameters, the coefficients and the spectra. Several threads may call
-/// it at the same time, each with its own Context, as long as no thread writes a parameter. A lock protects the stored
-/// coefficients and spectra.
+/// the same layer concurrently, each with its own Context, as long as no thread writes a parameter. A lock protects the
+/// stored coefficients and spectra.
 class Tno : public Layer<Tno> {
  public:
   /// Makes `h` heads with `dim` channels each. Throws an Error if options exclude each other, or if an option is out of
@@ -180,7 +181,7 @@ class Tno : public Layer<Tno> {
   Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
   /// x (b, h, n, dim) -> the same shape.
   Tensor operator()(const Tensor& x) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("gamma", gamma_);
@@ -228,7 +229,7 @@ using TokenMix = std::function<Tensor(const Tensor& v)>;
 
 /// The gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))). The norm is
 /// present only with use_norm. d1 is expand_ratio · embed_dim, rounded down to a multiple of heads; channel =
-/// head·(d1/heads) + d. Several threads may call it at the same time, as with all layers.
+/// head·(d1/heads) + d. Several threads may call the same layer concurrently, as with all layers.
 ///
 /// With a grid, the sequence holds the patches of a picture. The sum of two Tnos then replaces the Tno, as in the
 /// paper's image models: one mixes along the columns of patches, from top to bottom, and one along the rows.
@@ -240,7 +241,7 @@ class Gtu : public Layer<Gtu> {
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
   /// Does the same, but `mix` replaces merge(tno(split(v))).
   Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("v_proj", v_proj_);
@@ -270,8 +271,8 @@ class Gtu : public Layer<Gtu> {
   std::optional<Norm> norm_;
 };
 
-/// The gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Several threads may call it at the same time, as with
-/// Linear.
+/// The gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Several threads may call the same layer concurrently,
+/// as with Linear.
 class Glu : public Layer<Glu> {
  public:
   /// l1 and l2 are d1 -> d2, l3 is d2 -> d1.
@@ -279,7 +280,7 @@ class Glu : public Layer<Glu> {
       Activation fina_act = Activation::none);
   /// x (…, d1) -> y in the same shape, or y + residual if a residual is given.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("l1", l1_);
@@ -296,7 +297,8 @@ class Glu : public Layer<Glu> {
 /// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
 /// - otherwise: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
 ///
-/// token_mixer is a Gtu, and feature_mixer is a Glu. Several threads may call it at the same time, as with all layers.
+/// token_mixer is a Gtu, and feature_mixer is a Glu. Several threads may call the same layer concurrently, as with all
+/// layers.
 class TnnLayer : public Layer<TnnLayer> {
  public:
   /// Throws an Error for options that Gtu or Tno reject.
@@ -304,7 +306,7 @@ class TnnLayer : public Layer<TnnLayer> {
   /// x (b, n, dim) -> the same shape. Dropout is active if `random` is given. If `mix` is given, it replaces the Tno of
   /// the token mixer.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("token_mixer", token_mixer_);
@@ -348,7 +350,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);

@@ -57,10 +57,10 @@ class Tokenizer {
   std::vector<std::int64_t> encode(std::string_view text) const { return encode(text, TextPlace{}); }
   /// Whether encode() also takes bytes that are not UTF-8.
   virtual bool takes_any_bytes() const noexcept;
-  /// Returns where a long text can be split for encoding it piece by piece: the length, in bytes, of the longest prefix
-  /// that can be encoded on its own. Whatever text follows, the ids of the whole text are the ids of the prefix
-  /// followed by the ids of the remainder. Returns 0 if there is no such prefix. By default this function always
-  /// returns 0.
+  /// Returns the position at which a long text can be split for encoding it piece by piece. The position is the length,
+  /// in bytes, of the longest prefix that can be encoded on its own. Whatever text follows, the ids of the whole text
+  /// are the ids of the prefix followed by the ids of the remainder. Returns 0 if there is no such prefix. By default
+  /// this function always returns 0.
   virtual std::size_t cut(std::string_view text) const;
   /// Returns the text of one id. Special ids have names such as "[mask]". Throws an Error if there is no such id.
   virtual std::string decode(std::int64_t id) const = 0;
@@ -101,9 +101,10 @@ struct TokenizerKind {
   /// Reads what to_json() wrote. Throws an Error for anything else. Several threads may call it at the same time.
   std::function<std::shared_ptr<const Tokenizer>(const std::string& json)> from_json;
   std::int64_t usual_size = 0;  ///< the default that programs use for TokenizerOptions::size; 0: no limit
-  bool has_size = true;         ///< whether learn uses TokenizerOptions::size
-  bool has_min_count = false;   ///< whether learn uses TokenizerOptions::min_count
-  bool is_learned = true;       ///< false: learn always throws an Error; such tokenizers are read from files
+  bool has_size = true;         ///< whether `learn` uses TokenizerOptions::size
+  bool has_min_count = false;   ///< whether `learn` uses TokenizerOptions::min_count
+  /// If false, `learn` always throws an Error, because tokenizers of this kind can only be read from files.
+  bool is_learned = true;
 };
 
 /// The character U+001F (unit separator), which separates the two texts of a pair.

@@ -86,9 +86,9 @@ struct RunOptions {
   /// The run ends after this number of evaluations in a row without a new best. 0 means no limit.
   std::int64_t patience = 0;
   /// What decides which evaluation is the best so far, for best/ and `patience`: "loss" for the lowest loss, or a
-  /// metric's name for its best value. In a tie, the lower loss is better. If empty, the choice in the loaded state
-  /// applies, or else the loss. run() throws an Error if the data don't measure this metric, or if the run already has
-  /// a best evaluation by another criterion.
+  /// metric's name for its best value. In a tie, the lower loss is better. If the text is empty, the criterion in the
+  /// loaded state applies, or the loss if no state was loaded. run() throws an Error if the data don't measure this
+  /// metric, or if the run already has a best evaluation by another criterion.
   std::string best_by;
   /// The trainer calls this after each step, before the evaluation that may follow. If it returns false, the run saves
   /// and stops, unless the step was the last one.
@@ -107,7 +107,7 @@ struct RunOptions {
 struct BestEvaluation {
   std::int64_t step = 0;  ///< number of completed steps
   double loss = 0;        ///< in nats
-  double metric = 0;      ///< the value of the metric best_by; 0 if that is the loss
+  double metric = 0;      ///< the value of the metric that RunOptions::best_by names; 0 if the criterion is the loss
 };
 
 /// The result of Trainer::run.
@@ -204,20 +204,20 @@ class Trainer {
   const Data& data_;
   TrainOptions options_;
   Optimizer optimizer_;
-  std::unique_ptr<detail::WeightAverage> average_;  // null: none
+  std::unique_ptr<detail::WeightAverage> average_;  // null if there is no average
   Random batches_, dropout_;
   std::int64_t step_ = 0;
-  std::int64_t tokens_ = 0;                             // number of tokens in all steps
-  double gradient_norm_ = 0;                            // of the last step
-  double learning_rate_ = 0;                            // of the last step
-  bool equal_shares_ = false;                           // of micro-batches, in runs that an earlier version began
-  bool evaluation_due_ = false;                         // after step_; the run does it before it continues
+  std::int64_t tokens_ = 0;      // number of tokens in all steps
+  double gradient_norm_ = 0;     // of the last step
+  double learning_rate_ = 0;     // of the last step
+  bool equal_shares_ = false;    // whether micro-batches have equal weights, as in runs that an earlier version began
+  bool evaluation_due_ = false;  // after step_; a resumed run evaluates before it continues
   std::optional<BestEvaluation> best_;                  // before the due evaluation
   std::string best_by_ = "loss";                        // or the name of a metric
   bool lower_is_better_ = false;                        // of that metric
   std::int64_t without_better_ = 0;                     // evaluations since the best
   std::unique_ptr<detail::BatchAhead> ahead_;           // null before the first step
-  std::unique_ptr<detail::GradientExchange> exchange_;  // likewise, for several ranks
+  std::unique_ptr<detail::GradientExchange> exchange_;  // null before the first step, or without ranks
 };
 
 /// The result of evaluating a run on a test set.

@@ -33,7 +33,7 @@ typedef enum weft_status {
   WEFT_OK = 0,                ///< success
   WEFT_INVALID_ARGUMENT = 1,  ///< a null pointer, or an invalid size or value
   WEFT_BUFFER_TOO_SMALL = 2,  ///< the caller's buffer is too small; `count` is the number of elements needed
-  WEFT_FAILED = 3,            ///< a bad file, model, text or token; or no memory
+  WEFT_FAILED = 3,            ///< a bad file, model, text or token, or not enough memory
   WEFT_CALLBACK_FAILED = 4    ///< a callback threw a C++ exception, which weft_last_error() quotes
 } weft_status;
 
@@ -143,7 +143,7 @@ typedef struct weft_train_options {
   const char* config;     ///< the options of the architecture, a JSON object; NULL: the defaults
   const char* tokenizer;  ///< "words", "characters", "bytes", …; NULL: "words", or "whitespace" for tagging
   int64_t length;  ///< maximum length of a sequence, in tokens; 0 (the default): the architecture's maximum, or 64
-  int64_t batch;   ///< rows in a step; default 32
+  int64_t batch;   ///< number of rows in a step; default 32
   /// The length of the run, in steps. 0 (the default): the run has 5 epochs, but at least 1000 steps unless these are
   /// more than 100 epochs, and at most 20,000 steps unless one epoch is longer.
   int64_t steps;
