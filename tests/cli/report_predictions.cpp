@@ -172,8 +172,7 @@ TEST_CASE("report of pictures: large pictures are reduced by averaging blocks") 
   for (int i = 0; i < 2 * 100 * 3; ++i) rows.texts[0] += static_cast<char>(i % 3 == 0 ? 250 : i / 300);
   const Json picture = report::drawn_picture(rows, 0);
   CHECK(fields(picture, {"height", "width", "channels"}) == "[1,50,3]");
-  CHECK(picture["pixels"].get<std::string>().substr(0, 8) ==
-        "+gEB+gEB");  // 250, 1, 1, because the mean of 0 and 1 rounds up
+  CHECK(picture["pixels"].get<std::string>().substr(0, 8) == "+gEB+gEB");  // 250, 1, 1: the mean of 0 and 1 rounds up
 }
 
 }  // namespace weft::test

@@ -30,8 +30,8 @@ Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05, const 
 class PairData : public Data {
  public:
   /// Throws an Error if the tokenizer has no symbol for padding or for the beginning of a sequence, if the validation
-  /// set has no row, or if length < 2. It also throws an Error if the training set has no negative examples, because a
-  /// batch has only one pair, or because all rows have the same text or the same label.
+  /// set has no row, or if length < 2. It also throws an Error if training would have no negative examples. This is the
+  /// case if a batch has only one pair, or if all training rows have the same text or the same label.
   PairData(const LabelledTexts& training, const LabelledTexts& validation, std::shared_ptr<const Tokenizer> tokenizer,
            std::int64_t length, std::int64_t batch);
 

@@ -83,9 +83,9 @@ decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
   }
 }
 
-/// Compares the facts of all ranks, in any order. If a rank has a different fact, throws a RankError that names the
-/// rank and the fact. Each fact is a name and a value as text. Long values are compared by their hashes, and messages
-/// don't show them. The function calls gather() once.
+/// Compares the facts of all ranks. The order of the facts does not matter. If a rank has a different fact, throws a
+/// RankError that names the rank and the fact. Each fact is a name and a value as text. Long values are compared by
+/// their hashes, and messages don't show them. The function calls gather() once.
 void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts);
 
 }  // namespace weft
