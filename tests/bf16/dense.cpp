@@ -20,7 +20,7 @@ Tensor made(const Shape& shape, std::uint64_t seed, DType dtype = DType::bf16) {
   return raw::convert(random_tensor({shape}, seed), dtype);
 }
 Tensor wide(const Tensor& x) { return raw::convert(x, DType::f64); }
-// x, rounded as a bf16 product rounds it when it reads x.
+// Returns x, rounded as a bf16 product rounds its operands.
 Tensor rounded(const Tensor& x) { return wide(raw::convert(x, DType::bf16)); }
 Tensor size_of(const Tensor& x) {  // |x|
   Tensor y = raw::contiguous(x), z = Tensor::empty(x.shape(), DType::f64);
@@ -28,8 +28,8 @@ Tensor size_of(const Tensor& x) {  // |x|
   return z;
 }
 
-// `want` has sums of `terms` products whose magnitudes sum to `scale`. `factor` multiplies the error bound to allow for
-// operations after the sums.
+// Each element of `want` is a sum of `terms` products whose magnitudes add up to the element of `scale`. `factor`
+// multiplies the error bound to allow for operations after the sums.
 void check_near(const Tensor& got, const Tensor& want, const Tensor& scale, int64_t terms, double factor = 1) {
   REQUIRE(got.shape() == want.shape());
   const Tensor x = raw::contiguous(wide(got)), y = raw::contiguous(want), s = raw::contiguous(scale);
@@ -49,7 +49,7 @@ struct Run {
   std::vector<Tensor> gradients;
 };
 
-// f's value and gradients for the cotangent dy.
+// Holds the value of f, and its gradients for the cotangent dy.
 Run differentiated(const Function& f, const std::vector<Tensor>& in, const Tensor& dy) {
   Tape tape;
   std::vector<Tensor> leaves;

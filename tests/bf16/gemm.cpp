@@ -72,7 +72,7 @@ TEST_CASE("bf16 gemm: a C of many rows and several blocks of k") {
 }
 
 // The matrix has many columns, so each task packs its own columns while it computes the first row of tiles. In the
-// second check, the rows of A fall into the same set of the cache.
+// second check, the rows of A map to the same set of the cache.
 TEST_CASE("bf16 gemm: tasks pack B, and also A if its rows are a multiple of 4096 bytes apart") {
   Contexts contexts;
   for (const int64_t k : {64, 63})
@@ -139,7 +139,7 @@ TEST_CASE("bf16 gemm: NaN and infinity affect the right elements and no others")
 TEST_CASE(
     "gemm: an instruction set that adds products of bf16 or bytes has the bits of the set that it extends in f32 and "
     "f64") {
-  std::vector<Isa> all;  // the sets that this machine's processor has
+  std::vector<Isa> all;  // the instruction sets that this machine's processor supports
   for (Isa isa : {Isa::avx512, Isa::avx512bf16, Isa::neon, Isa::neondot, Isa::neonbf16})
     if (cpu_has(isa)) all.push_back(isa);
   const auto results = [](auto of, Isa isa, int64_t m) {

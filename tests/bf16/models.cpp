@@ -279,7 +279,7 @@ TEST_CASE("bf16: a checkpoint has f32 parameters, records the precision, and loa
   CHECK(folder.read("run/config.json").find("precision") == std::string::npos);
 }
 
-// The weights are packed for one dtype, then for the other.
+// Packs the weights for one dtype and then for the other.
 TEST_CASE("bf16: a model loaded for inference gives the usual bits when the precision changes repeatedly") {
   for (const std::string& arch : own_architectures)
     for (const Task task : {usual_task(arch), Task::classifier}) {

@@ -172,7 +172,7 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only on request, even by a 
   CHECK((stopped.code == 1 || stopped.code == 128 + SIGINT));  // it either ended by itself or received an early signal
   CHECK(contains(stopped.err, "--overwrite"));
   CHECK(folder.read("run/last/training.safetensors") == state);
-  std::filesystem::remove(folder / "run/last/model.safetensors");  // as after a kill during the first checkpoint
+  std::filesystem::remove(folder / "run/last/model.safetensors");  // as after a kill during the first save
   CHECK(fails_with(weft(train), 1, "training.safetensors"));
   CHECK(std::filesystem::exists(folder / ("run/" + abandoned)));
   CHECK(weft(train + " --overwrite").code == 0);

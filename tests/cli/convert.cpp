@@ -1,4 +1,4 @@
-// Tests of other programs' checkpoints on the command line: they are used directly, or converted.
+// Tests of commands that read other programs' checkpoints directly, or convert them.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -317,8 +317,8 @@ TEST_CASE("weft data news: descriptions by section, each text once, and a tenth 
   folder.write("records", packages({"sound", "games"}, 40));
   REQUIRE(weft("data news --overwrite" + both + records).code == 0);
   CHECK(folder.read("test.csv") == first);
-  // Writes all rows into one file, fewer rows, and other sections. If the default sections have too few rows, uses all
-  // sections with enough rows.
+  // Writes all rows into one file, then fewer rows, then other sections. If the default sections have too few rows,
+  // uses all sections with enough rows.
   folder.write("records", packages({"games", "libs", "perl"}, 40));
   CHECK(weft("data news --overwrite --rows 30 --out " + out + records).out == out + " 90\n");
   CHECK(contains(weft("data news --overwrite --section perl --section libs --section perl --out " + out + records).err,

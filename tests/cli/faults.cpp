@@ -66,7 +66,7 @@ TEST_CASE_FIXTURE(Faults, "file sizes are limited: quantize, convert, tokenizer 
     CAPTURE(command);
     Outcome outcome;
     {
-      const Limit full(RLIMIT_FSIZE, 1024);  // longer than what it prints, and as long as a file of LLVM's OpenMP
+      const Limit full(RLIMIT_FSIZE, 1024);  // more than the output, and enough for a file that LLVM's OpenMP writes
       outcome = weft(command);
     }
     CAPTURE(outcome.err);

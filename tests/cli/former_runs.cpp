@@ -16,7 +16,7 @@ namespace {
 constexpr double tolerance = 1e-5;  // other instruction sets round differently
 
 struct FormerRun {
-  std::string name, option, data, says;  // says: the rule with which it continues
+  std::string name, option, data, says;  // says: the output that names the rule with which the run continues
 };
 const std::string of_rows =
                       "every tenth row is in the validation set (--validation every-tenth), and there is no test set",
@@ -62,7 +62,7 @@ TEST_CASE("former runs: resuming them gives the results of the earlier version")
     for (double loss = 0; expected >> step >> loss; ++steps)
       CHECK(got.at(step) == doctest::Approx(loss).epsilon(tolerance));
     CHECK(steps == 8);
-    // From now on its run.json records the rule.
+    // The run.json of the resumed run records the rule.
     const Outcome again = weft("train --steps 29 --resume " + folder.of(run));
     CHECK(again.code == 0);
     CHECK_FALSE(contains(again.err, "earlier version of weft"));

@@ -17,7 +17,7 @@
 namespace weft::test {
 namespace {
 
-// Returns everything that a run leaves behind. Metrics have no times.
+// Returns everything that a run leaves behind. Times are removed from the metrics.
 std::string left_in(const TemporaryFolder& folder, const std::string& run) {
   std::string all;
   for (const char* file : {"/last/model.safetensors", "/last/training.safetensors", "/last/config.json",

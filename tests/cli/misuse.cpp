@@ -173,7 +173,7 @@ TEST_CASE_FIXTURE(Files, "a byte order mark is not a symbol of a text") {
 TEST_CASE_FIXTURE(Files, "eval of a model whose outputs are not finite is an error") {
   const SmallTask broken = small_task("gmlp", Task::causal_lm);
   for (auto& [name, parameter] : broken.model->parameters())
-    if (name == "head.weight") {  // itself finite, but its products with anything above 1 are not
+    if (name == "head.weight") {  // finite, but a product with any number above 1 is infinite
       std::vector<float> values(static_cast<std::size_t>(parameter.value().numel()), 3e38f);
       for (std::size_t i = 0; i < values.size(); i += 2) values[i] = -3e38f;
       Parameter(parameter).assign(Tensor::from(values, parameter.value().shape()));
@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(Files, "closed standard streams: no other file takes their pla
     CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
   }
   const Outcome silent = weft(train("--log " + (folder / "log") + " >&- 2>&-"));
-  CHECK(silent.code == 1);  // its message is lost
+  CHECK(silent.code == 1);  // the message is lost
   CHECK_FALSE(contains(folder.read("log"), "checkpoint"));
   CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
 }

@@ -1,4 +1,5 @@
-// Tests of runs that are repeated with other settings, that replace others, and that get disk space again.
+// Tests of runs that are repeated with other settings, of runs that replace other runs, and of runs on a disk that was
+// full.
 #include <doctest/doctest.h>
 #include <signal.h>
 

@@ -169,9 +169,11 @@ TEST_CASE("report of gMLP: the Toeplitz share is computed from the mean of each 
   };
   CHECK(share_of(Task::masked_lm, {1, 2, 3, 4, 1, 2, 5, 4, 1}) == 1);
   CHECK(share_of(Task::masked_lm, {2, 2, 2, 2, 2, 2, 2, 2, 2}) == 1);
-  // The diagonals are (5), (4, 6), (1, 2, 3), (0, 0), (3). The mean is 24/9, and 2 + 2 of 36 remain.
+  // The diagonals are (5), (4, 6), (1, 2, 3), (0, 0), (3). The mean of all elements is 24/9. The sum of the squared
+  // deviations is 36 from this mean, but only 2 + 2 from the means of the diagonals.
   CHECK(share_of(Task::masked_lm, {1, 0, 3, 4, 2, 0, 5, 6, 3}) == doctest::Approx(1 - 4.0 / 36).epsilon(1e-5));
-  // Only elements on and below the diagonal count. Their mean is 21/6, and 4 of 17.5 remain.
+  // Only elements on and below the diagonal count. The sum of their squared deviations is 17.5 from their mean of 21/6,
+  // but only 4 from the means of the diagonals.
   CHECK(share_of(Task::causal_lm, {1, 9, 9, 4, 2, 9, 5, 6, 3}) == doctest::Approx(1 - 4.0 / 17.5).epsilon(1e-5));
 }
 
@@ -251,7 +253,7 @@ TEST_CASE_FIXTURE(Reports, "report of FNet: shares, frequencies that add up, inf
     CHECK(mixing["kind"] == "fourier");
     CHECK(mixing["length"] == 8);
     CHECK(layer["by_frequency"].size() == 5);
-    double sum = 0;  // 0 and 4 occur once, the others represent k and 8 - k
+    double sum = 0;  // frequencies 0 and 4 occur once; every other k also stands for 8 - k
     for (std::size_t k = 0; k < 5; ++k) sum += layer["by_frequency"][k].get<double>() * (k % 4 == 0 ? 1 : 2);
     CHECK(sum == doctest::Approx(1).epsilon(1e-4));
     for (const char* share : {"mixing_share", "network_share"}) {

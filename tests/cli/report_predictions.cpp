@@ -20,8 +20,8 @@ std::string fields(const Json& object, const std::vector<std::string>& names) {
 }  // namespace
 
 TEST_CASE("report of labels: precision, recall and average precision, where equal scores count together") {
-  // Label a belongs to rows 0 and 2. Label b belongs to row 0, which has the same score as row 1. Label c belongs to
-  // none.
+  // Label a belongs to rows 0 and 2. Label b belongs to row 0, which has the same score as row 1. Label c belongs to no
+  // row.
   const report::Predictions rows{
       3, {0.9, 0.6, 0.05, 0.8, 0.6, 0.05, 0.4, 0.2, 0.05, 0.1, 0.3, 0.05}, {1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}};
   const Json figure = report::precision_recall({"a", "b", "c"}, rows);

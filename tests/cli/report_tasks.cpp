@@ -16,7 +16,7 @@ using report::Json;
 
 const std::string small = " --layers 1 --d-model 16 --steps 40 --lr 5e-3 --threads 1 ";
 
-// Rows of 2 to 7 words. Except for some rows, their labels for the task follow from the words.
+// Rows of 2 to 7 words. The words of a row determine its label for the task, except for some rows.
 std::string table_for(const std::string& task) {
   const std::vector<std::string> words{"red", "green", "blue", "cold", "warm", "in", "at"};
   std::string csv = "text,label\n";

@@ -1,4 +1,4 @@
-// Tests of a run's folder: conflicts, and damage that it survives.
+// Tests of a run's folder: conflicts, and damage from which it recovers.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 

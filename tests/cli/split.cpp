@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, with the b
   const json expected = json::parse(evaluated.out);
   REQUIRE(tests().size() == 1);
   for (const char* name : {"step", "predicted", "accuracy", "macro F1"}) CHECK(tests()[0][name] == expected[name]);
-  // the batches of this measurement differ
+  // this evaluation uses other batches
   CHECK(tests()[0]["test_loss"] == doctest::Approx(expected["loss"].get<double>()).epsilon(1e-6));
   CHECK(number_after(trained.out, "\ntest accuracy ") ==
         doctest::Approx(100 * expected["accuracy"].get<double>()).epsilon(1e-3));

@@ -1,4 +1,5 @@
-// Tests of models of text pairs, which are trained on two columns and queried by table and by line.
+// Tests of models of text pairs, which are trained on two columns of a table, and then classify the rows of a table or
+// single lines.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -158,7 +158,7 @@ TEST_CASE("neither a long text nor its ids are in memory, and its ids are reused
   for (const std::string kind : {"characters", "bytes", "whitespace"}) {
     CAPTURE(kind);
     const std::string first = train("long", "--tokenizer " + kind);
-    CHECK(number_after(first, "peak memory ") < least + 60);  // in MB: the text has 40 and its ids 80
+    CHECK(number_after(first, "peak memory ") < least + 60);  // in MB; the text takes 40 MB, and its ids take 80 MB
     const std::string ids = folder.read("run/tokens.ids"), model = folder.read("run/last/model.safetensors");
     CHECK(ids.size() > 1000000);
     CHECK(number_after(train("long", "--tokenizer " + kind), "validation loss ") ==

@@ -57,7 +57,7 @@ TEST_CASE("the defaults of weft train are those in its help") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
   folder.write("csv", small_csv());
-  // The training state records all options, and its parameters depend on them.
+  // The training state records all options, and the parameters depend on these options.
   const auto state = [&](const std::string& options) {
     const Outcome outcome = weft("train --arch gmlp --layers 1 --d-model 8 --seq-len 8 --steps 3 --overwrite --out " +
                                  (folder / "run") + " " + options);

@@ -78,7 +78,7 @@ TEST_CASE("memory: a large block returns to the system, even if later requests f
   constexpr std::size_t small = 3 << 20, large = 24 << 20;
   const Budget budget(0);
   MemoryCache memory;
-  for (int k = 0; k < 3; ++k) use(memory, large);  // after these, a heap would keep such blocks
+  for (int k = 0; k < 3; ++k) use(memory, large);  // after these calls, malloc would keep such blocks
   std::vector<void*> larges, smalls;
   for (int k = 0; k < 8; ++k) {
     larges.push_back(memory.allocate(large));

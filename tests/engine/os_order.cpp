@@ -1,5 +1,5 @@
 // Checks the order of calls: a file's data reach the disk before its name does, and the entry in its folder afterwards.
-// This program defines its own fsync and rename, which record the call and then do the same as the real ones.
+// This program defines its own fsync and rename, which record the call and then do what the real functions do.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -62,7 +62,7 @@ TEST_CASE("safetensors: a wrong header length") {
     folder.write("a", length + "{}");
     CHECK_THROWS_AS(SafetensorsFile(folder / "a"), weft::Error);
   }
-  // The length reaches beyond the end of the bytes. The spaces there belong to somebody else.
+  // The length reaches beyond the end of the bytes. The spaces beyond the end do not belong to the file.
   for (const char length : {2, 3, 9, 10, 11}) {
     const std::string bytes = std::string(1, length) + std::string(7, '\0') + "{}" + std::string(20, ' ');
     const auto read = [&] { return SafetensorsFile(weft::Bytes{bytes.data(), 10, nullptr, false}, "here"); };

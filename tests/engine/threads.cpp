@@ -374,7 +374,7 @@ TEST_CASE("default threads: they apply to every context that has no setting of i
 }
 
 #ifndef __SANITIZE_THREAD__
-// This holds even if OpenMP created the parent's threads, which its runtimes lose in the child.
+// This also holds if OpenMP created the threads of the parent. OpenMP runtimes lose these threads in the child.
 TEST_CASE("fork: a child has its own threads") {
   Context context;
   context.set_threads(3);

@@ -130,7 +130,7 @@ TEST_CASE("faults: file sizes are limited: an Error names the file, and earlier 
       if (!is_run) CHECK(differs(contents(folder, "out"), before) == "");
       if (!is_run) continue;
       CHECK(load_checkpoint(folder / "out/run").info.step >=
-            2);  // the complete file of this step or of the step before
+            2);  // the complete file of this step or of the previous step
       CHECK(load_checkpoint(folder / "out/run/last").info.step >= 2);
     }
     written.write(folder / "out", true);

@@ -1,5 +1,5 @@
-// A checkpoint in memory, used through the C interface. If it loads, the target queries it, runs it, and continues a
-// text.
+// The input: the bytes of a checkpoint, which the C interface loads from memory. If loading succeeds, the target
+// queries it, runs it, and continues a text.
 #include "target.h"
 #include "weft/weft_c.h"
 

@@ -1,4 +1,4 @@
-// Configs of the architectures.
+// The input: a config, which is read for each architecture.
 #include "weft/config.h"
 
 #include "target.h"

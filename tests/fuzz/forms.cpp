@@ -1,4 +1,4 @@
-// Another program's folder, read in each format. The input: config.json, a zero byte, the header of model.safetensors,
+// Reads another program's folder in each format. The input: config.json, a zero byte, the header of model.safetensors,
 // a zero byte, and two bytes with the size of the tensor data, which follow. If the text of config.json is empty, the
 // folder has no such file.
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A safetensors file, of which every tensor is loaded.
+// The input: a safetensors file. The target loads every tensor in the file.
 #include "weft/safetensors.h"
 
 #include "target.h"

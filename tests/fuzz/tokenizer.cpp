@@ -1,5 +1,5 @@
-// A tokenizer as checkpoints store it. It encodes and decodes some texts. If it is written and read again, it must be
-// the same.
+// The input: a tokenizer as checkpoints store it. The target encodes and decodes some texts with it, then writes it and
+// reads it again. The result must be the same tokenizer.
 #include "weft/tokenizer.h"
 
 #include "target.h"

@@ -32,7 +32,7 @@ class Case {
   T config(const std::string& key) {
     return get<T>(config_, key);
   }
-  // Returns a value of a nested object, for example under "tno".
+  // Returns a value from a nested object of the config, for example from "tno".
   template <class T>
   T config(const std::string& object, const std::string& key) {
     return get<T>(get<nlohmann::json>(config_, object), key);
@@ -43,7 +43,7 @@ class Case {
 
   bool has(const std::string& name) const { return file_.contains(name); }
   Tensor input(const std::string& name);          // in.NAME, a leaf whose gradient is compared
-  Tensor complex_input(const std::string& name);  // the same, with its last axis of 2 made complex
+  Tensor complex_input(const std::string& name);  // like input(), but the last axis, of size 2, becomes complex numbers
   Tensor constant(const std::string& name);       // in.NAME, without gradient (masks, gradients for optimizers)
   Tensor integers(const std::string& name);       // in.NAME, i64
   Tensor parameter(const std::string& name);      // param.NAME, a leaf whose gradient is compared

@@ -7,7 +7,7 @@
 namespace weft::golden {
 namespace {
 
-// A config object. A key that nobody reads is an error (Refused).
+// A config object. If no code reads one of its keys, Refused is thrown.
 class Keys {
  public:
   explicit Keys(const nlohmann::json& object) : object_(object) {

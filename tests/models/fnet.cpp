@@ -50,7 +50,7 @@ TEST_CASE("FNet of the paper: the base encoder with pooler has 82,861,056 parame
   for (const auto& entry : base->parameters())
     if (entry.first.find("encoder.") == 0) parameters.push_back(entry);
   CHECK(parameter_count(parameters) == 82861056);
-  // without the pooler, with the transform, the norm and the decoder's bias
+  // the model has no pooler, but has the transform, the norm and the decoder's bias
   CHECK(parameter_count(base->parameters()) == 82894592);
   CHECK(base->config().find(R"("activation":"gelu_tanh","eps":1e-12)") != std::string::npos);  // as in the paper
 }

@@ -1,4 +1,4 @@
-// Tests of models that read frames and pictures: patches, normalization, positions, and the same outputs as from
+// Tests of models that read frames and pictures: patches, normalization, positions, and outputs that equal those for
 // tokens.
 #include "weft/input.h"
 

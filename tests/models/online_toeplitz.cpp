@@ -53,7 +53,7 @@ struct Product {
         [this] { return significant; });
   }
 
-  // Computes row i by the definition, and Σ |t v|.
+  // Computes row i according to the definition, and Σ |t v|.
   void row(Index i, std::vector<double>& y, std::vector<double>& size) const {
     const double *lag = t.data<double>(), *x = v.data<double>();
     y.assign(static_cast<std::size_t>(d), 0);

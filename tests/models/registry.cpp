@@ -1,5 +1,5 @@
-// Tests of a custom architecture, which is registered, created, trained, saved, loaded, evaluated and sampled by its
-// name.
+// Tests of a custom architecture, which is registered and then, by its name, created, trained, saved, loaded, evaluated
+// and used to generate text.
 #include "weft/architecture.h"
 
 #include <doctest/doctest.h>
@@ -266,7 +266,7 @@ TEST_CASE("architectures: concurrent threads register and look up" * doctest::te
       for (int round = 0; round < rounds; ++round) {
         const std::string name = "shared-" + std::to_string(round);
         ++arrived;
-        while (arrived < count * (round + 1)) std::this_thread::yield();  // then all threads start at once
+        while (arrived < count * (round + 1)) std::this_thread::yield();  // then all threads start together
         try {
           register_architecture(named(name));
         } catch (const Error&) {

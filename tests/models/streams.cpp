@@ -129,7 +129,7 @@ TEST_CASE("token streams: a prompt is one forward pass, and its logits are those
         Tensor full, last;
         const auto first = model->stream();
         const auto stream = first->select({0});
-        (void)(*model)(tokens);       // creates the state that is kept from now on,
+        (void)(*model)(tokens);       // creates the state that the model keeps from now on,
         (void)first->append(tokens);  // including state that selected streams share
         const std::int64_t forward = linears([&] { full = (*model)(tokens); });
         CHECK(linears([&] { last = stream->append(tokens); }) == forward);

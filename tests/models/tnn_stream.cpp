@@ -1,4 +1,4 @@
-// Tests of TNN token by token: what a token changes, and streams compared with the full forward pass.
+// Tests of TNN's token streams: what each token changes, and results compared with the full forward pass.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -167,7 +167,7 @@ TEST_CASE_FIXTURE(Runs,
   CHECK(shell(mpirun(2) + resume).code == 0);
 }
 
-// The text has more than 16 MB. The limit on file sizes keeps the second rank from writing the ids itself.
+// The size of the text exceeds 16 MB. The limit on file sizes keeps the second rank from writing the ids itself.
 TEST_CASE_FIXTURE(Runs, "mpirun: only rank 0 writes the ids of a long text, and the others read them") {
   std::string text = small_text();
   while (text.size() <= std::size_t{17} << 20) text += text;

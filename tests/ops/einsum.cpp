@@ -81,7 +81,7 @@ struct LoopNest {
     return y;
   }
 
-  // A version for real operands, because complex products give NaN in more cases.
+  // This version is for real operands, because complex products give NaN in more cases.
   std::vector<double> forward_real(Ins in) const {
     const Shape out = shape(in);
     std::vector<double> y(static_cast<std::size_t>(numel(out)), 0);

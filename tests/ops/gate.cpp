@@ -1,5 +1,5 @@
-// Tests gate ⊙ f(x) as linear and spatial_gate record it, and gradients that are written directly into a part of a
-// larger gradient.
+// Tests gate ⊙ f(x), as linear and spatial_gate record it. Also tests gradients that are written directly into a part
+// of a larger gradient.
 #include <doctest/doctest.h>
 
 #include <algorithm>

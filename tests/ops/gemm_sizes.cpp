@@ -35,7 +35,7 @@ class Dice {
 };
 
 // The strides of a matrix. Either the rows or the columns are contiguous, with or without gaps between them, or neither
-// are contiguous.
+// of them is contiguous.
 struct Layout {
   int64_t row, column;
 };

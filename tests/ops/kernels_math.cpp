@@ -207,7 +207,7 @@ void check_samples() {
 TEST_CASE("vector maths: sampled error bounds in f32") { check_samples<float>(); }
 TEST_CASE("vector maths: sampled error bounds in f64") { check_samples<double>(); }
 
-// This test takes a quarter of an hour. To run it: weft-tests -ns -tc="vector maths: every f32"
+// This test takes a quarter of an hour. Run it with weft-tests -ns -tc="vector maths: every f32"
 TEST_CASE("vector maths: every f32" * doctest::skip()) {
   for (const MathFunction<float>& f : functions<float>()) {
     std::uint64_t at = 0;
@@ -277,8 +277,8 @@ TEST_CASE("vector maths: sin and cos of arguments that are hard to reduce") {
   }
 }
 
-// The f32 numbers on both sides of multiples of π/2, with the number that is nearest to one up to 2^20, and both sides
-// of that limit.
+// The f32 numbers on both sides of multiples of π/2, including the number below 2^20 that is nearest to such a
+// multiple, and the numbers on both sides of 2^20.
 TEST_CASE("vector maths: sin and cos of f32 arguments that are hard to reduce") {
   std::vector<float> x{0x1.f9cbe2p+7f, 0x1p20f, 0x1.000002p20f, 0x1.fffffep19f, std::numeric_limits<float>::max()};
   for (int n = 1; n < 1200000; n = n * 5 / 4 + 1) {

@@ -260,7 +260,7 @@ TEST_CASE("l2_norm") {
 }
 
 TEST_CASE("l2_norm: the same bits for any number of threads and every repetition, over many blocks") {
-  const Tensor x = random_tensor({{100 * (1 << 14)}}, 3);  // f64: another order of summation would round differently
+  const Tensor x = random_tensor({{100 * (1 << 14)}}, 3);  // f64: other orders of summation would round differently
   const auto with_threads = [&](int threads) {
     Context context;
     context.set_threads(threads);

@@ -30,8 +30,8 @@ Tensor plain_toeplitz(const Tensor& x, const Tensor& t, bool causal) {
   return Tensor::from(y, x.shape());
 }
 
-// Computes a circulant product as a Toeplitz product. The n coefficients c become 2n-1 coefficients, where the negative
-// lags have c_1 … c_(n-1).
+// Computes a circulant product as a Toeplitz product. The n coefficients c become 2n-1 coefficients, in which the
+// negative lags have c_1 … c_(n-1).
 Tensor plain_circulant(const Tensor& x, const Tensor& c) {
   const std::int64_t b = x.size(0), n = x.size(1), d = x.size(2);
   const Tensor t = reshape(concat({slice(c, 0, 1, n), c}, 0), {1, 2 * n - 1, d});

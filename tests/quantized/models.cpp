@@ -17,14 +17,16 @@
 namespace weft::test {
 namespace {
 
-// bf16 has 8 significant bits. So the difference to the nearest one is at most 2^-8 times the number's power of two.
+// bf16 has 8 significant bits. So the difference from the nearest bf16 number is at most 2^-8 times the number's power
+// of two.
 void check_rounded_to_bf16(const Tensor& was, const Parameter& is) {
   CHECK(is.value().dtype() == DType::bf16);
   CHECK_FALSE(is.scales().defined());
   CHECK(same_bits(is.value(), raw::convert(was, DType::bf16)));
 }
 
-// For each row, the scale follows from the largest value, and each value is rounded to the nearest one.
+// For each row, the scale follows from the largest value, and each value is rounded to the nearest multiple of the
+// scale.
 void check_rounded_to_i8(const Tensor& was, const Parameter& is) {
   REQUIRE(is.value().dtype() == DType::i8);
   const auto w = was.to_vector<float>(), scales = is.scales().to_vector<float>();

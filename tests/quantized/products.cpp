@@ -76,7 +76,7 @@ void check_same(const Tensor& got, const std::vector<float>& want) {
   CHECK(raw::convert(got, DType::f64).to_vector<double>() == raw::convert(rounded, DType::f64).to_vector<double>());
 }
 
-// The same product in f64, with the epilogue of linear.
+// Returns the same product in f64, with the epilogue of linear.
 std::vector<double> plain(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
   const auto wide = [](const Tensor& t) { return t.defined() ? raw::convert(t, DType::f64) : t; };
   return linear(wide(x), wide(weight), wide(bias), {e.activation, wide(e.gate), wide(e.residual)}).to_vector<double>();
@@ -178,7 +178,7 @@ TEST_CASE("quantized linear: the largest sums that most_columns allows don't ove
 }
 
 TEST_CASE("quantized linear: digits of every value, next to the largest values") {
-  // x has the scale 1, so its whole numbers are its values.
+  // The scale of x is 1, so the quantized numbers are the values of x.
   for (const int64_t m : {3, 9}) {
     const int digits = digits_of(m);
     const auto limit = static_cast<int64_t>(limit_of(digits));

@@ -1,4 +1,4 @@
-// Tests the radices and lengths that plans choose, the cache of plans, the use of plans by many threads, and invalid
+// Tests the radices and lengths that plans choose, the cache of plans, plans that many threads use, and invalid
 // lengths.
 #include <doctest/doctest.h>
 

@@ -90,7 +90,7 @@ Tensor with_element(const Tensor& x, int64_t at, double value) {
   return raw::convert(y, x.dtype());
 }
 
-// Returns whether y and want (a, b, c) differ in the line along dim that has the position of element `at` of x, and
+// Compares y and want (a, b, c). Returns whether they differ in the line along dim that contains position `at`, and
 // have the same bits everywhere else.
 bool differ_in_line_of(int64_t at, const Tensor& x, int64_t dim, const Tensor& y, const Tensor& want) {
   const int64_t other = 3 - dim;

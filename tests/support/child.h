@@ -98,7 +98,7 @@ class Limit {
   rlimit before_{};
 };
 
-// Makes the process a user without privileges, if it has any. Returns false if that is not possible.
+// Drops the privileges of the process, if it has any, by changing its user. Returns false if that is not possible.
 inline bool without_privileges() {
   constexpr unsigned nobody = 65534;
   if (::geteuid() != 0) return true;

@@ -7,7 +7,7 @@ namespace weft::test {
 
 // While in scope, counts the calling thread's allocations by operator new of at least `smallest` bytes. Allocation
 // number `failing`, counted from 1, throws std::bad_alloc. If `failing` is 0, no allocation throws. If `sustained`, all
-// later allocations also throw.
+// later allocations throw, too.
 class FailingMemory {
  public:
   explicit FailingMemory(std::int64_t failing, std::size_t smallest = 0, bool sustained = false) noexcept;

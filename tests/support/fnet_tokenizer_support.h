@@ -20,7 +20,7 @@ using Ids = std::vector<std::int64_t>;
 using Json = nlohmann::ordered_json;
 
 // The model's first pieces are those of google/fnet-base: <unk>, <s>, </s>, <pad>, [CLS], [SEP], [MASK]. `control` can
-// replace the last three by other control symbols.
+// replace the last three with other control symbols.
 inline const char* const usual_control = "[CLS],[SEP],[MASK]";
 inline const std::string& model(const std::string& control = usual_control) {
   static std::map<std::string, std::string> all;

@@ -44,7 +44,7 @@ struct Layout {
 };
 
 // Returns a random layout. Either the rows or the columns are contiguous, with or without gaps between them, or neither
-// are contiguous.
+// of them is contiguous.
 inline Layout random_layout(Dice& dice, int64_t rows, int64_t columns) {
   const int64_t step = dice(5) == 0 ? 2 + dice(3) : 1, gap = dice(3) == 0 ? 1 + dice(9) : 0;
   return dice(2) == 0 ? Layout{step * columns + gap, step} : Layout{step, step * rows + gap};

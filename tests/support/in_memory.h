@@ -6,7 +6,7 @@
 #include <string>
 
 // While in scope, puts temporary folders in memory if possible. On a disk, syncing would take nearly all of the time of
-// a save, so that nearly all kills would happen while a file is synced. The tests need kills at all moments of a save.
+// a save, so nearly all kills would happen during a sync. The tests need kills at all moments of a save.
 class InMemory {
  public:
   InMemory() {

@@ -1,4 +1,4 @@
-// Calls whose allocations fail in turn.
+// Helpers that make each allocation of a call fail in turn.
 #pragma once
 #include <doctest/doctest.h>
 
@@ -14,8 +14,8 @@
 
 namespace weft::test {
 
-// Runs `body` and makes its allocation number `failing` fail. Returns false if `body` succeeds. If it throws anything
-// but an Error about memory, the test fails.
+// Runs `body` and makes its allocation number `failing` fail. Returns false if `body` succeeds. If `body` throws
+// anything except an Error about memory, the test fails.
 inline bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
                      bool sustained = false) {
   std::string what = "nothing";

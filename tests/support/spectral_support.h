@@ -14,7 +14,8 @@ using Wide = std::complex<long double>;
 
 constexpr long double turn = 6.28318530717958647692528676655900577L;  // 2π
 
-// Returns exp(2πi k/n) for k < n. Each root is the product of the roots for k mod 256 and for a multiple of 256.
+// Returns exp(2πi k/n) for k < n. Each root is the product of two roots: one for k mod 256, and one for the remaining
+// multiple of 256.
 inline std::vector<Wide> unit_roots(std::int64_t n) {
   constexpr std::int64_t fine = 256;
   const auto root = [n](std::int64_t k) {

@@ -1,4 +1,4 @@
-// Tests of encoding texts as tensors, and of the tokenizer of models that have none.
+// Tests of encoding texts as tensors, and of no_tokenizer(), which stands for a missing tokenizer.
 #include <doctest/doctest.h>
 
 #include "framing_tokenizer.h"

@@ -46,7 +46,7 @@ TEST_CASE("concurrent: batches are prepared in advance in the same order, errors
     for (int step = 0; step < 4; ++step) CHECK(trainer.step() == plain.step());
   }
   CHECK(data.threads.size() == 1);
-  // a serial build prepares batches on this thread
+  // a build without threads prepares batches on this thread
   CHECK(data.threads.count(std::this_thread::get_id()) == (context.threads() == 1));
   for (std::size_t i = 0; i < data.numbers.size(); ++i) CHECK(data.numbers[i] == static_cast<std::int64_t>(i));
   CHECK(data.numbers.size() == 8);  // none after the run's last step

@@ -148,7 +148,7 @@ TEST_CASE("checkpoint: a classifier's labels and the length of its rows") {
   const Checkpoint saved = load_checkpoint(folder / "run");
   CHECK(saved.info.labels == info.labels);
   CHECK(saved.info.pad_to == 12);
-  // An earlier version wrote label numbers, and rows padded to the length.
+  // An earlier version stored no labels, so labels are numbers, and rows are padded to the length.
   rewrite(folder, [](Json& j, Tensors&) {
     j.erase("labels");
     j.erase("pad_to");

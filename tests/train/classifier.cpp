@@ -1,5 +1,5 @@
-// Tests of the results of a trained classifier: for single texts, for several texts, on threads, and as evaluation
-// measures them.
+// Tests of the results of a trained classifier: for single texts, for several texts, on several threads, and compared
+// with an evaluation.
 #include "weft/classifier.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@
 namespace weft::test {
 namespace {
 
-// Texts of 1 to 12 words, some of them unknown. The longest texts exceed the model's row length.
+// Texts of 1 to 12 words, some of them unknown. The longest texts exceed the length of the model's rows.
 std::vector<std::string> some_texts(int count = sweep(40, 12)) {
   const char* words[] = {"red", "green", "blue", "one", "two", "and", "north", "Unheard-of"};
   std::vector<std::string> texts;

@@ -1,4 +1,4 @@
-// Tests the confusion matrix and its scores against results by hand and against plain sums over the rows.
+// Tests the confusion matrix and its scores against results computed by hand and against plain sums over the rows.
 #include <doctest/doctest.h>
 
 #include <cmath>

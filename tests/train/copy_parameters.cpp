@@ -1,4 +1,4 @@
-// Tests of continuing with a trained classifier: which outputs keep what they have learned.
+// Tests of copying the parameters of a trained classifier: which outputs keep what they have learned.
 #include <doctest/doctest.h>
 
 #include <map>

@@ -95,7 +95,7 @@ TEST_CASE("embed: pairs with the same text or label are not negatives of each ot
   CHECK(contrastive_loss(x, 0.1, distinct).item() == contrastive_loss(x, 0.1).item());
   CHECK_THROWS_AS((void)contrastive_loss(x, 0.1, Tensor::zeros({6, 2}, DType::i64)), Error);
 
-  // Training data use this rule. They are refused if no pair of a batch can be a negative example.
+  // PairData follows this rule. It refuses training data in which no pair of a batch can be a negative example.
   LabelledTexts pairs_of_texts = pairs();
   const auto tokenizer = words(pairs_of_texts.texts);
   pairs_of_texts.labels[1] = 0;
@@ -151,7 +151,8 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
   std::swap(other.names[3], other.names[4]);
   CHECK(data.fingerprint() != PairData(other, rows, tokenizer, 7, 16).fingerprint());
 
-  // There are three texts. The first is nearest to its own label. A label of a different batch is nearer to the second.
+  // There are three texts. The first is nearest to its own label. A label in a different batch is nearer to the second
+  // text than its own label.
   const auto meter = data.meter();
   meter->add(Tensor::from<float>({1, 0, 0, 1, 1, 0, 0.9F, 0.8F}, {4, 2}), batch);
   meter->add(Tensor::from<float>({1, 1, 0, 1}, {2, 2}), batch);

@@ -74,7 +74,8 @@ TEST_CASE("an evaluation has exactly the metrics of its data") {
   CHECK(meter->metrics()[0].value == 4.0 / 6);
 }
 
-// A custom task that predicts only the last symbol. Its metric is the difference between the loss and that of a guess.
+// Custom data whose loss counts only the last symbol of each row. The metrics are the number of rows and half of this
+// number.
 TEST_CASE("data with a custom loss and custom metrics") {
   class LastSymbol : public TextData {
    public:

@@ -35,7 +35,8 @@ TEST_CASE("labeled texts: tabs, with quotation marks in the text or around field
         Strings{"x: \"Never\" he said", "y: plain \"b\"", "x: \""});
   CHECK(pairs(parse("label\ttext\n1\t\"a\ttab, a \"\"quote\"\"\nand a line\"\n2\tb\n")) ==
         Strings{"1: a\ttab, a \"quote\"\nand a line", "2: b"});
-  // Quotation marks around a whole field are not part of the text, whether or not the field contains others that are.
+  // Quotation marks around a whole field are not part of the text, even if the field contains other quotation marks
+  // that are.
   CHECK(pairs(parse("x\t\"a\"\ny\t\"b \"\"c\"\"\"\nx\t\"\"\ny\t\"d\" and \"e\"\n")) ==
         Strings{"x: a", "y: b \"c\"", "x: ", "y: \"d\" and \"e\""});
   // Quoted fields that contain tabs and line breaks, and an unclosed field before other fields.

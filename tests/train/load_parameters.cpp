@@ -1,4 +1,4 @@
-// Tests of load_parameters: tensors with other names, in other axis orders, used twice, or missing.
+// Tests of load_parameters: tensors that have other names or axis orders, are used twice, or are missing.
 #include "weft/load_parameters.h"
 #include "contains.h"
 

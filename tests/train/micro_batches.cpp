@@ -28,7 +28,7 @@ TEST_CASE("micro-batches: a step of two uses the mean gradient of both") {
 }
 
 TEST_CASE("micro-batches: a step and clipping use their mean gradient, not their sum") {
-  // SGD, because its steps are proportional to the gradient, unlike Adam's.
+  // Uses SGD because, unlike Adam's steps, its steps are proportional to the gradient.
   LabelledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1, Padding::full), two(rows, rows, v, 8, 2, Padding::full);

@@ -38,7 +38,8 @@ Matrix sum(double a, const Matrix& x, double b, const Matrix& y) {
   return z;
 }
 
-// Newton-Schulz iteration on x as it is, even if the other side is smaller. The resulting matrix is the same.
+// Applies the Newton-Schulz iteration to x, without transposing x if it has more rows than columns. The resulting
+// matrix is the same.
 Matrix orthogonal(Matrix x) {
   double squares = 0;
   for (const auto& row : x)

@@ -133,8 +133,8 @@ TEST_CASE("tagging metrics: spans as conlleval finds them") {
     for (std::size_t i = 0; i < best.size(); ++i) x[i * 3 + static_cast<std::size_t>(best[i])] = 1;
     return Tensor::from(x, {rows, std::ssize(best) / rows, 3});
   };
-  // The first row has the spans [0, 2) and [3, 4), and only the first one is found. The second row has [1, 2), which is
-  // found. Its last token doesn't count.
+  // The first row has the spans [0, 2) and [3, 4), and only [0, 2) is found. The second row has [1, 2), which is found.
+  // Its last token doesn't count.
   meter->add(scores({1, 2, 0, 0, 0, 1, 0, 2}, 2),
              with_target(Tensor::from<std::int64_t>({1, 2, 0, 1, 0, 1, 0, -100}, {2, 4})));
   CHECK(metric(*meter, "span F1") == doctest::Approx(2.0 * 2 / (2 + 3)));

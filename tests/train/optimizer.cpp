@@ -40,7 +40,7 @@ void set_gradient(ParameterSet& set, const Numbers& g) {
   }
 }
 
-// One number's values that a rule changes, and the inputs of the rule.
+// The values of one parameter element that an update rule changes, and the inputs of the rule.
 struct Number {
   double p, m = 0, v = 0;
 };
@@ -77,7 +77,7 @@ void plain_lion(Number& n, const Told& o) {
   n.m = beta2 * n.m + (1 - beta2) * o.g;
 }
 
-// The rule of each optimizer for one number, and options for the test that differ from the defaults.
+// The update rule of each optimizer for one element, and options for the test that differ from the defaults.
 struct Case {
   Rule rule;
   std::map<std::string, double> own;

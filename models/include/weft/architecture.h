@@ -1,6 +1,6 @@
 /// \file
-/// Architectures: what each supports and how its models are made. A host program may add its own architecture.
-/// make_model, load_checkpoint and all other functions that make models then find it by its name.
+/// Architectures: what each architecture supports, and the function that makes its models. A host program may add its
+/// own architecture. make_model, load_checkpoint and all other functions that make models then find it by its name.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,16 +18,16 @@ namespace weft {
 struct Architecture {
   std::string name;                 ///< what Model::arch() returns
   std::vector<Task> tasks;          ///< supported tasks; among tasks with the same source, the default comes first
-  std::vector<ConfigField> fields;  ///< the descriptions of the fields of its config
+  std::vector<ConfigField> fields;  ///< describes the fields of its config
   /// Makes a model for the spec's task. The model's parameters come from `init` and may get other values later
   /// (load_checkpoint), so this function must not compute anything from them. Throws an Error if the config or a size
   /// is invalid. make_model has already checked the task, the vocabulary and the classes. Several threads may call this
   /// function at the same time.
   std::function<std::unique_ptr<Model>(const ModelSpec&, const Init&)> make;
-  std::string no_other_task = {};  ///< why it doesn't support the other tasks, for messages; may be empty
+  std::string no_other_task = {};  ///< says in messages why it doesn't support other tasks; may be empty
 };
 
-/// Makes the argument of make_model from a config struct: GmlpConfig, TnnConfig, FnetConfig, or a custom struct whose
+/// Makes a ModelSpec for make_model from a config struct: GmlpConfig, TnnConfig, FnetConfig, or a custom struct whose
 /// member `arch` is the architecture's name. Example: make_model(model_spec(config, Task::masked_lm, 32000), init).
 template <class Config>
 ModelSpec model_spec(const Config& config, Task task, std::int64_t vocabulary, std::int64_t classes = 0) {
@@ -68,7 +68,7 @@ class ModelOf : public Model {
 
   Config config_;            ///< the source of config()
   Task task_;                ///< the task of the spec
-  std::int64_t vocabulary_;  ///< symbols of the input
+  std::int64_t vocabulary_;  ///< number of symbols in the vocabulary
   std::int64_t outputs_;     ///< number of symbols (language models), or the spec's classes
   InputSpec input_;          ///< the numbers that the model reads
   OutputSpec output_;        ///< the unit of the numbers that the model predicts, see in_unit()
@@ -81,9 +81,9 @@ void register_architecture(Architecture architecture);
 /// Returns the architecture of that name. Throws an Error if there is none. The reference stays valid for the rest of
 /// the process.
 const Architecture& architecture(const std::string& name);
-std::vector<std::string> architectures();  ///< the names of all architectures, weft's own first
+std::vector<std::string> architectures();  ///< returns the names of all architectures, weft's own first
 
-/// Returns the first task of the architecture that learns from `source`. Throws an Error if there is none.
+/// Returns the first of the architecture's tasks that learns from `source`. Throws an Error if there is none.
 Task usual_task(const Architecture& architecture, Source source);
 
 }  // namespace weft

@@ -24,15 +24,15 @@ std::vector<std::string> balances();                 ///< the names of all value
 
 /// What a run minimizes in training and measures in validation. The frequency of classes comes from the training set.
 struct LearningOptions {
-  Balance balance = Balance::none;  ///< any value for classifiers; none or weights for tagging; else none
+  Balance balance = Balance::none;  ///< any value for classifiers; none or weights for tagging; none for other tasks
   double focal_gamma = 0;           ///< see ObjectiveOptions
   double huber_delta = 0;           ///< see ObjectiveOptions
 };
 
-/// Returns the weight n / (c · n_k) of each class k, for n targets of which n_k have class k, and c classes that occur.
-/// The mean weight of the targets is then 1, and all classes that occur have the same total weight. These are the
-/// weights of scikit-learn's class_weight="balanced". A class that doesn't occur gets the weight 1. Targets of -100 are
-/// not counted.
+/// Returns the weight n / (c · n_k) of each class k, where n is the number of targets, n_k is the number of targets of
+/// class k, and c is the number of classes that occur. The mean weight of the targets is then 1, and all classes that
+/// occur have the same total weight. These are the weights of scikit-learn's class_weight="balanced". A class that
+/// doesn't occur gets the weight 1. Targets of -100 are not counted.
 std::vector<double> balanced_weights(const std::vector<std::int64_t>& targets, std::int64_t classes);
 
 /// Returns the row numbers of an epoch in which every class that occurs has as many rows as the most frequent class. If

@@ -19,7 +19,7 @@ namespace weft {
 struct CheckpointInfo {
   std::int64_t step = 0;                       ///< number of training steps
   std::optional<double> validation_loss = {};  ///< the validation loss after these steps, in nats
-  std::int64_t length = 0;                     ///< length of the training sequences; for a classifier, their maximum
+  std::int64_t length = 0;                     ///< length of training sequences; for tasks on rows, the maximum
   std::vector<std::string> labels = {};        ///< for tasks on rows: the name of each output; if empty: "1", "2", …
   std::int64_t pad_to = 0;                     ///< the length that rows are padded to; 0: rows are not padded
   bool pairs = false;                          ///< whether each row is a pair of texts (text_pair)
@@ -38,21 +38,21 @@ struct Checkpoint {
 
 /// Writes each file under a temporary name in the folder, syncs it and renames it. So whenever the process stops, the
 /// folder holds a checkpoint that can be loaded: the old one or the new one. If the folder is missing, the function
-/// makes it. Throws an Error and writes nothing if a parameter is not finite, if the size of the tokenizer differs from
-/// the model's vocabulary, if a classifier's labels are not distinct, or if their number differs from the number of
-/// outputs.
+/// makes it. Throws an Error and writes nothing if a parameter is not finite, if the tokenizer and the model differ in
+/// their number of symbols, if labels are not distinct, or if the number of labels differs from the number of outputs.
 void save_checkpoint(const std::string& folder, const Model& model, const Tokenizer& tokenizer,
                      const CheckpointInfo& info = {});
 
 /// The purpose for which a model is loaded.
 enum class Purpose {
   training,  ///< every use: the model owns its parameters, which you can write, train and save
-  /// Forward passes and generation. The parameters stay in the file, which is mapped into memory. A Linear that uses
-  /// its weight repeatedly packs the weight, and then releases the mapped memory of this weight. So memory holds each
-  /// weight only once, either packed or mapped. A tensor that is not f32 or not aligned is copied, and is not packed.
-  /// Writing, training or saving such a model is an Error. While the model exists, other programs may replace or remove
-  /// the file, as save_checkpoint does. They must not truncate the file or write to it in place, because reading a
-  /// missing part raises SIGBUS, which ends the process. LoadOptions::copy removes this restriction.
+  /// Forward passes and generation. The parameters stay in the file, and the file is mapped into memory. A Linear that
+  /// uses its weight repeatedly packs the weight, and then releases the mapped memory of this weight. So memory holds
+  /// each weight only once, either packed or mapped. A tensor that is not f32 or not aligned is copied, and is not
+  /// packed. An attempt to write the parameters of such a model, or to train or save the model, throws an Error. While
+  /// the model exists, other programs may replace or remove the file, as save_checkpoint does. They must not truncate
+  /// the file or write to it in place, because reading a missing part raises SIGBUS, which ends the process.
+  /// LoadOptions::copy removes this restriction.
   inference,
 };
 
@@ -72,11 +72,11 @@ struct LoadOptions {
   std::optional<Task> task = {};
 };
 
-/// Loads a checkpoint from its own folder, from the folder of a run (see checkpoint_folder), or from another program's
-/// files (see weft/checkpoint_form.h). It supports every architecture and tokenizer that is registered before the call
-/// (weft/architecture.h, weft/tokenizer.h). The parameters are f32 unless the checkpoint is quantized. Throws an Error
-/// that names the file if the file is missing, damaged or not a checkpoint, if the tensors and the config don't match,
-/// or if config.json belongs to another model.
+/// Loads a checkpoint from its own folder, from the folder of a run (see checkpoint_folder in weft/run_folder.h), or
+/// from another program's files (see weft/checkpoint_form.h). The function supports every architecture and tokenizer
+/// that is registered before the call (weft/architecture.h, weft/tokenizer.h). The parameters are f32 unless the
+/// checkpoint is quantized. Throws an Error that names the file if the file is missing, damaged or not a checkpoint, if
+/// the tensors and the config don't match, or if config.json belongs to another model.
 Checkpoint load_checkpoint(const std::string& folder, const LoadOptions& options = {});
 
 /// Loads a checkpoint from the bytes of a model.safetensors. For inference, if Bytes::owner is set, the parameters stay
@@ -91,14 +91,14 @@ Checkpoint load_checkpoint(const Bytes& bytes, const LoadOptions& options = {});
 /// to copy, it throws an Error and writes nothing.
 std::vector<std::string> copy_parameters(const Model& from, const Model& to);
 
-/// The same for a classifier whose outputs are `labels`. For each label that the checkpoint also has, at any index, the
-/// function also copies the label's rows of the head's weight and bias. The rows of other labels in `to` don't change.
-/// The returned names include the head's parameters unless the checkpoint has at least one of the labels. The function
-/// also throws an Error if the number of labels differs from the number of outputs of `to`.
+/// Does the same for a classifier whose outputs are `labels`. For each label that the checkpoint also has, at any
+/// index, the function also copies the label's rows of the head's weight and bias. The rows of other labels in `to`
+/// don't change. The returned names include the head's parameters unless the checkpoint has at least one of the labels.
+/// The function also throws an Error if the number of labels differs from the number of outputs of `to`.
 std::vector<std::string> copy_parameters(const Checkpoint& from, const Model& to,
                                          const std::vector<std::string>& labels);
 
-/// Returns the architecture, task, sizes and tokenizer of a model as JSON. Interchangeable models have equal
+/// Returns a JSON object with the architecture, task, sizes and tokenizer of a model. Interchangeable models have equal
 /// descriptions.
 std::string model_description(const Model& model, const Tokenizer& tokenizer);
 

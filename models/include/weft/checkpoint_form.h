@@ -15,7 +15,7 @@ namespace weft {
 struct CheckpointForm {
   std::string name = {};     ///< for example "huggingface-fnet"
   std::string meaning = {};  ///< a one-line description
-  /// Whether the file or folder at `path` has this format, judged by its contents. If null, the format can't be
+  /// Returns whether the contents of the file or folder at `path` have this format. If null, the format can't be
   /// detected, so users must give its name. Several threads may call each of these functions at the same time.
   std::function<bool(const std::string& path)> holds = {};
   /// Reads a checkpoint. Throws an Error that names the file and the key if anything is missing, damaged or unknown to
@@ -36,7 +36,7 @@ void register_checkpoint_form(CheckpointForm form);
 /// process.
 const CheckpointForm& checkpoint_form(const std::string& name);
 std::vector<std::string> checkpoint_forms();  ///< the names of all formats, "weft" first
-/// Returns the name of the format of a file or folder; empty if no format is detected.
+/// Detects the format of a file or folder and returns its name, or an empty text if the format is unknown.
 std::string find_checkpoint_form(const std::string& path);
 
 /// Reads a checkpoint of that format. If the format can't be read, the Error says what to do instead.

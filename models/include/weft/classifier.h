@@ -11,7 +11,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A label and its probability.
+/// A predicted label and its probability.
 struct Prediction {
   std::string label;       ///< its name
   double probability = 0;  ///< 0 … 1; the probabilities of all labels sum to 1
@@ -23,8 +23,8 @@ struct Prediction {
 /// classifier, as long as no thread writes the model's parameters.
 class Classifier {
  public:
-  /// Returns the reason why a checkpoint can't classify texts, for messages. The reason is empty if the checkpoint can
-  /// classify texts.
+  /// Returns the reason why a checkpoint can't classify texts, for use in messages. The result is empty if the
+  /// checkpoint can classify texts.
   static std::string why_not(const Checkpoint& checkpoint);
   /// Throws an Error unless the checkpoint's model is a classifier that takes rows of CheckpointInfo::pad_to tokens.
   explicit Classifier(Checkpoint checkpoint);
@@ -37,7 +37,7 @@ class Classifier {
   /// Returns the probability of each label. A text that is too long is truncated as in training. Throws an Error if the
   /// text is not UTF-8 or has a zero byte, or if the model's output is not finite.
   std::vector<double> probabilities(const std::string& text) const;
-  /// The same for several texts. The threads of the current Context share the work.
+  /// Does the same for several texts. The threads of the current Context share the work.
   std::vector<std::vector<double>> probabilities(const std::vector<std::string>& texts) const;
 
   /// Returns the most probable labels in descending order of probability: at most `top` (0: all), each with a

@@ -22,7 +22,7 @@ enum class Padding {
 
 /// Rows for classifiers. A sequence is [cls] and the first length - 1 symbols of the text. If the tokenizer has [sep],
 /// the sequence is [cls], the first length - 2 symbols and [sep]. Each training epoch uses all rows in a new order.
-/// With Padding::exact, rows of similar lengths stay together.
+/// With Padding::exact, a batch consists of rows of similar lengths.
 class ClassifierData : public Data {
  public:
   /// `word_dropout` is the probability of word dropout (Bowman et al. 2016, Generating Sentences from a Continuous
@@ -54,11 +54,11 @@ class ClassifierData : public Data {
 
  private:
   struct Rows {
-    std::vector<std::int32_t> tokens;  // of all rows, without padding
+    std::vector<std::int32_t> tokens;  // the tokens of all rows, without padding
     std::vector<std::int64_t> ends;    // 0, then the end of each row
     std::vector<std::int64_t> labels;
-    std::vector<std::int64_t> epoch;      // row numbers; those of rare classes may occur several times
-    std::vector<std::int64_t> by_length;  // the same, shortest row first
+    std::vector<std::int64_t> epoch;      // row numbers; rows of rare classes may occur several times
+    std::vector<std::int64_t> by_length;  // the row numbers in `epoch`, shortest row first
     std::int64_t size(std::int64_t row) const;
   };
   Rows rows(const LabelledTexts& texts, Balance balance) const;
@@ -76,7 +76,7 @@ class ClassifierData : public Data {
   LearningOptions learning_;
   std::shared_ptr<const Objective> objective_;  // null: the cross entropy
   Rows training_, validation_;
-  std::vector<std::int64_t> validation_starts_;  // of batches, in validation_.by_length; then the end of the last
+  std::vector<std::int64_t> validation_starts_;  // where each batch begins in validation_.by_length, then the end
 };
 
 }  // namespace weft

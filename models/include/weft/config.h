@@ -39,7 +39,8 @@ struct ConfigRange {
   double lowest = 0;  ///< the minimum
   double end = 0;     ///< the value lies below this; if end <= lowest, any value is allowed
 };
-/// The range of a size. Its upper limit ensures that small multiples of the size fit into 64 bits.
+/// The range of a size that is at least `lowest`. The upper limit ensures that small multiples of the size fit into 64
+/// bits.
 constexpr ConfigRange at_least(std::int64_t lowest) { return {static_cast<double>(lowest), 0x1p31}; }
 /// The range of a probability below 1, such as a dropout probability.
 constexpr ConfigRange probability() { return {0, 1}; }
@@ -94,8 +95,8 @@ struct FieldLister {
 }  // namespace detail
 /// \endcond
 
-/// Throws an Error if a struct with this number of fields lists fewer of them, because the missing fields would not be
-/// read, checked or saved.
+/// Throws an Error if `listed` has fewer entries than `fields`, the number of fields of the struct. The missing fields
+/// would not be read, checked or saved.
 void check_all_listed(const ConfigFieldRefs& listed, std::size_t fields);
 /// Implements config_from_json for fields that hold their default values.
 void read_config(const std::string& where, const std::string& json, const ConfigFieldRefs& fields);

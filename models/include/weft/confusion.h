@@ -45,7 +45,7 @@ class Confusion {
   /// Numbers of rows by (actual, predicted), for the pairs that occur.
   const std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>& counts() const noexcept { return counts_; }
 
-  /// The fraction of rows that were predicted correctly; 0 if there are none.
+  /// The fraction of rows that were predicted correctly; 0 if there are no rows.
   double accuracy() const noexcept;
   /// The scores of one label. Throws an Error if the label is out of range.
   LabelScores scores(std::int64_t label) const;

@@ -1,6 +1,6 @@
 /// \file
-/// Data: the batches, loss and metrics of one task, for training and validation. TextData is the data of one text.
-/// weft/classifier_data.h has the data of labeled texts.
+/// Data: the batches, loss and metrics of one task, for training and validation. TextData is the data for language
+/// models, made from one text. weft/classifier_data.h has the data of labeled texts.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -23,10 +23,10 @@ struct Batch {
   Tensor tokens;               ///< (b, n) i64; undefined for a model that reads no tokens
   Tensor target;               ///< language models: (b, n) i64, -100 where nothing is predicted; classifiers: (b) i64
   std::int64_t predicted = 0;  ///< the number of targets that the loss counts
-  std::int64_t bytes = 0;      ///< the bytes of text that these targets stand for; 0 if there is no text
-  /// The lengths of the rows, in ascending order. They serve to avoid any effect of padding: a Trainer runs the model
-  /// separately on the rows of each length. Every row must then count as one predicted target, or the target must be
-  /// (b, n) i64 with -100 where nothing is predicted. If empty, all rows have the tensor's length, padding included.
+  std::int64_t bytes = 0;      ///< the number of bytes of text that these targets stand for; 0 if there is no text
+  /// The lengths of the rows, in ascending order. With these lengths, padding has no effect, because a Trainer runs the
+  /// model separately on the rows of each length. Every row must then count as one predicted target, or the target must
+  /// be (b, n) i64 with -100 where nothing is predicted. If empty, all rows have the tensor's length, padding included.
   std::vector<std::int64_t> lengths = {};
   Tensor frames = {};  ///< see ModelInput (weft/input.h); undefined for a model that reads only tokens
   /// Further tensors (b, …), by name, that a custom loss needs.
@@ -40,8 +40,8 @@ constexpr std::int64_t ignored_target = -100;
 struct Metric {
   std::string name;              ///< the name that programs show
   double value = 0;              ///< 1 is the best value, unless lower_is_better
-  bool lower_is_better = false;  ///< true for an error in the unit of the targets; 0 is its best value
-  bool is_share = true;          ///< the value lies between 0 and 1, so programs may print it in percent
+  bool lower_is_better = false;  ///< whether it is an error in the unit of the targets; 0 is then the best value
+  bool is_share = true;          ///< whether the value lies between 0 and 1, so that programs may print it in percent
 };
 
 /// Accumulates the counts behind metrics, batch by batch.
@@ -49,11 +49,12 @@ class Meter {
  public:
   virtual ~Meter() = default;
   virtual void add(const Tensor& output, const Batch& batch) = 0;  ///< adds a model's output for the batch
-  /// Returns the metrics over all batches so far. The names of the metrics never change.
+  /// Returns the metrics of all batches added so far. The names of the metrics never change.
   virtual std::vector<Metric> metrics() const = 0;
-  virtual std::optional<Confusion> confusion() const;  ///< counts of labels; none unless overridden
-  /// Everything added so far, as bytes that another meter's add_counts() takes. If meters override this, ranks share
-  /// the work of a validation. Otherwise only rank 0 measures the metrics. Returns none unless overridden.
+  virtual std::optional<Confusion> confusion() const;  ///< the counts of labels; no value unless overridden
+  /// Returns everything added so far, as bytes that another meter's add_counts() takes. If a meter overrides this
+  /// function, ranks share the work of a validation. Otherwise only rank 0 measures the metrics. Returns no value
+  /// unless overridden.
   virtual std::optional<std::string> counts() const { return std::nullopt; }
   /// Adds the counts() of another meter for the same data.
   virtual void add_counts(const std::string& counts) { (void)counts; }
@@ -66,7 +67,7 @@ class Data {
   virtual ~Data() = default;
   virtual Task task() const noexcept = 0;  ///< what models that learn from these data predict
   virtual const std::shared_ptr<const Tokenizer>& tokenizer() const noexcept = 0;  ///< never null; see no_tokenizer()
-  virtual InputSpec input() const { return {}; }     ///< the frames of its batches; by default none
+  virtual InputSpec input() const { return {}; }     ///< describes the frames of the batches; by default there are none
   virtual std::int64_t length() const noexcept = 0;  ///< the maximum length of a sequence
   virtual std::int64_t batch() const noexcept = 0;   ///< the number of sequences in a training batch
   /// Returns training batch k of the run that `random` identifies. The batch depends only on these two arguments.
@@ -83,7 +84,7 @@ class Data {
   /// For tasks on rows: the names of the labels, or of the predicted numbers, in the order of the outputs. The list may
   /// be empty.
   virtual std::vector<std::string> labels() const { return {}; }
-  /// For classifiers: the length to which every row is padded; 0 if validation rows are not padded.
+  /// The length to which every row of texts is padded; 0 if validation rows are not padded.
   virtual std::int64_t pad_to() const noexcept { return 0; }
   /// Whether each row is a pair of texts (text_pair).
   virtual bool pairs() const noexcept { return false; }
@@ -91,12 +92,12 @@ class Data {
   virtual std::string fingerprint() const = 0;
 };
 
-/// Throws an Error unless lowest <= length, batch >= 1, and a batch is small enough for the memory.
+/// Throws an Error unless length >= lowest, batch >= 1, and a batch is small enough to fit into memory.
 void check_batch(const std::string& where, std::int64_t length, std::int64_t lowest, std::int64_t batch);
 
-/// How the tokens of a text are split by position, in percent: first the training set, then the validation set. The
-/// rest is not used. If the training set is empty, the whole validation set is evaluated. Otherwise at most the first
-/// million tokens of the validation set are evaluated.
+/// How the tokens of a text are split by position. The text begins with the training set, and the validation set
+/// follows. The rest is not used. If the training set is empty, the whole validation set is evaluated. Otherwise at
+/// most the first million tokens of the validation set are evaluated.
 struct TextSplit {
   int training = 90;    ///< the size of the training set, in percent
   int validation = 10;  ///< the size of the validation set, in percent
@@ -107,8 +108,8 @@ struct TextSplit {
   /// training set is everything before the rest.
   TextSplit test() const noexcept { return {training + validation, rest()}; }
 };
-/// Converts percentages for the training, validation and test sets, such as "80/10/10". Throws an Error unless these
-/// are three whole numbers that add up to 100, of which the first two are at least 1.
+/// Converts a text with the percentages of the training, validation and test sets, such as "80/10/10", to a TextSplit.
+/// Throws an Error unless these are three whole numbers that add up to 100, and the first two are at least 1.
 TextSplit text_split(const std::string& name);
 
 /// Learns a character tokenizer for a language model of the text. The tokenizer has a mask symbol if the task needs
@@ -127,7 +128,7 @@ class TextData : public Data {
   /// symbols, or if the task needs a mask symbol that the tokenizer doesn't have.
   TextData(const std::string& text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
            std::int64_t batch, const TextSplit& split = {});
-  /// The same, for a text that the tokenizer has already encoded.
+  /// Does the same for a text that the tokenizer has already encoded.
   TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer, Task task, std::int64_t length,
            std::int64_t batch, const TextSplit& split = {});
 
@@ -152,7 +153,7 @@ class TextData : public Data {
   TextSplit split_;
   std::int64_t trained_;                // number of training tokens; the validation set begins after them
   std::int64_t predicted_;              // number of validation tokens that are predicted
-  std::vector<std::int32_t> bytes_;     // bytes of the text of each id
+  std::vector<std::int32_t> bytes_;     // number of bytes of each id's text
   std::vector<std::int64_t> ordinary_;  // ids that aren't special
 };
 

@@ -41,7 +41,7 @@ struct Neighbor {
 
 /// Returns the `top` rows of `vectors` (n, d) that have the largest inner products with the query (d), in descending
 /// order. Ties keep the order of the rows. The query is f32, and the vectors are f32 or bf16. The search is exact and
-/// reads each vector once. Throws an Error for other shapes.
+/// reads each vector once. Throws an Error for other shapes, or if top < 1.
 std::vector<Neighbor> nearest(const Tensor& vectors, const Tensor& query, std::int64_t top);
 
 }  // namespace weft

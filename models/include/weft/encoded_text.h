@@ -1,5 +1,6 @@
 /// \file
-/// A text as the ids of its symbols. The ids of a large text are stored in a file, so a text may have any size.
+/// EncodedText: a text in the form of the ids of its symbols. The ids of a large text are stored in a file, so a text
+/// may have any size.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,8 +18,9 @@ namespace weft {
 /// empty, or is not UTF-8. For a file that is not UTF-8, the Error names the byte offset.
 std::string read_text(const std::string& path);
 
-/// Gives the same text in pieces, for learn_tokenizer. Pieces end at line ends where possible. The function opens the
-/// file when pieces are requested, and never holds the whole file in memory.
+/// Returns a function that gives the text of read_text() in pieces. Pass this function to learn_tokenizer. Pieces end
+/// at line ends where possible. The returned function opens the file when it is called, and never holds the whole file
+/// in memory.
 Texts text_file(const std::string& path);
 
 /// The ids of a text. An id takes 2 bytes if the tokenizer has up to 65536 symbols, otherwise 4 bytes. Objects are
@@ -45,7 +47,7 @@ class EncodedText {
   void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
 
  private:
-  std::shared_ptr<const std::vector<unsigned char>> ids_;  // or null: the ids are in the file
+  std::shared_ptr<const std::vector<unsigned char>> ids_;  // null if the ids are in the file
   std::shared_ptr<const os::RandomAccessFile> file_;
   int width_ = 2;  // bytes per id
   std::int64_t size_ = 0, symbols_ = 0;

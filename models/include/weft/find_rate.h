@@ -19,11 +19,11 @@ struct RateRange {
 
 /// What find_rate() measured.
 struct FoundRate {
-  std::vector<double> rates;   ///< the rate of each step; rates grow by a constant factor
+  std::vector<double> rates;   ///< the rate of each step; each rate is the previous one times a constant factor
   std::vector<double> losses;  ///< the averaged loss at each step
   /// The lowest rate at which the loss has fallen by four fifths of its total decrease. Use it as the peak of the
-  /// schedule. The rate with the lowest loss would be too high, because at that rate the loss is about to grow, or only
-  /// clipping or similar means keep it from growing.
+  /// schedule. The rate with the lowest loss would be too high, because at that rate the loss is about to grow, or
+  /// because only a limit such as gradient clipping keeps the loss from growing.
   double rate = 0;
 };
 

@@ -17,10 +17,10 @@ namespace weft {
 /// The default number of steps of a run. A small training set needs many epochs, but their number is limited.
 struct UsualSteps {
   double epochs = 5;         ///< passes over the data
-  double least = 1000;       ///< minimum number of steps, unless it exceeds most_epochs epochs
+  double least = 1000;       ///< minimum number of steps, unless these are more than most_epochs epochs
   double most_epochs = 100;  ///< maximum number of epochs that `least` can cause
   double most = 20000;       ///< maximum number of steps, see whole_epoch
-  bool whole_epoch = true;   ///< allows one epoch even if it exceeds `most`; false for texts
+  bool whole_epoch = true;   ///< allows one epoch even if it has more steps than `most`; false for texts
   /// The defaults for a text.
   static UsualSteps of_text() {
     UsualSteps steps;
@@ -53,8 +53,8 @@ struct FitOptions {
   Augmentation augmentation = {};                   ///< pictures: random changes in training
   std::string balance = "none";       ///< how rare classes are balanced: "none", "weights" or "rows", see Balance
   std::int64_t batch = 32;            ///< rows, or windows of a text or a time series, in a step
-  std::optional<std::int64_t> steps;  ///< the length of the run; none: computed from `epochs`
-  std::optional<double> epochs;       ///< the length of the run in epochs, above 0; none: UsualSteps
+  std::optional<std::int64_t> steps;  ///< the number of steps of the run; no value: computed from `epochs`
+  std::optional<double> epochs;       ///< the length of the run in epochs, above 0; no value: UsualSteps determines it
   std::string schedule = "cosine";    ///< the schedule of the learning rate, one of schedules()
   double lr = 1e-3;                   ///< the highest learning rate; for "noam", a factor
   std::int64_t warmup = 100;          ///< the number of steps in which the learning rate rises to `lr`
@@ -64,14 +64,14 @@ struct FitOptions {
   std::uint64_t seed = 1;             ///< the seed of the initial parameters and of the batches
 };
 
-/// Trains a new model on the training set and selects its best checkpoint by the validation set. The function saves the
-/// last and the best checkpoint in run.folder. For classification, a label is the name of a class. For regression,
+/// Trains a new model on the training set and selects its best checkpoint with the validation set. The function saves
+/// the last and the best checkpoint in run.folder. For classification, a label is the name of a class. For regression,
 /// multilabel and tagging, weft/target_rows.h describes the format of labels. For retrieval, a label is a text. If
 /// run.eval_every is 0, the run evaluates ten times, or every 500 steps if that is more often. Throws an Error if the
 /// options or the rows are invalid, and the Errors of Trainer::run.
 RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions& options, RunOptions run);
 
-/// Trains a causal or masked language model on windows of a text. The function selects the best checkpoint by the
+/// Trains a causal or masked language model on windows of a text. The function selects the best checkpoint with the
 /// validation set of the split. Throws an Error if the options are invalid, and the Errors of TextData and
 /// Trainer::run.
 RunResult fit(const std::string& text, const TextSplit& split, const FitOptions& options, RunOptions run);

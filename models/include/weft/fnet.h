@@ -18,7 +18,7 @@ enum class NormPlace {
   pre,   ///< "pre": before the mixing and before the feed-forward network
   post,  ///< "post": after the residual sums, as in the paper
 };
-/// Returns the place of that name. Throws an Error if there is none.
+/// Returns the NormPlace with that name. Throws an Error if there is none.
 NormPlace norm_place_from_name(const std::string& name);
 
 /// One encoder layer for x (b, n, d_model), with mix(x) = Re(FFT over n (FFT over d)) and ffn(x) =
@@ -27,7 +27,8 @@ NormPlace norm_place_from_name(const std::string& name);
 /// - pre (labml.ai): x = x + mix(mixing_norm(x)); x = x + dropout(ffn(output_norm(x)))
 ///
 /// With a grid, x holds the patches of pictures, and mix(x) = Re(FFT over rows (FFT over columns (FFT over d))).
-/// Several threads may call it at the same time, each with its own Context, as long as no thread writes a parameter.
+/// Several threads may call the same layer concurrently, each with its own Context, as long as no thread writes a
+/// parameter.
 class FnetLayer : public Layer<FnetLayer> {
  public:
   /// The default activation is that of the paper.
@@ -35,7 +36,7 @@ class FnetLayer : public Layer<FnetLayer> {
             double dropout = 0, Activation activation = Activation::gelu_tanh, const PatchGrid& grid = {});
   /// x (b, n, d_model) -> the same shape. Dropout is active if `random` is given.
   Tensor operator()(const Tensor& x, const Random* random = nullptr) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("mixing_norm", mixing_norm);
@@ -51,7 +52,7 @@ class FnetLayer : public Layer<FnetLayer> {
   NormPlace place;        ///< the position of both norms
   Activation activation;  ///< after proj1
   Dropout dropout;        ///< after proj2
-  PatchGrid grid;         ///< if defined, the sequence is a picture, which is mixed along both axes
+  PatchGrid grid;         ///< if defined, the sequence holds the patches of a picture, and mixing runs along both axes
 
  private:
   Tensor mix(const Tensor& x) const;
@@ -73,14 +74,14 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
   FnetEmbeddings(std::int64_t vocabulary, std::int64_t seq_len, std::int64_t types, std::int64_t d_model,
                  const Init& init, double eps = 1e-12, FnetEmbeddingsKind kind = FnetEmbeddingsKind::bert);
   /// tokens (b, n) i64, types (b, n) i64 or undefined (all 0) -> (b, n, d_model) in the given precision. Throws an
-  /// Error if n > seq_len, or if types are given but the kind has none.
+  /// Error if n > seq_len, or if types are given but this kind of embeddings has no types.
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, Precision precision = Precision::f32) const;
   /// Returns only the word embeddings of tokens (b, n): word[token] for the kind bert, √d_model · word[token] for the
   /// other kinds. The result has the shape (b, n, d_model).
   Tensor words(const Tensor& tokens) const;
   /// Returns the complete embedding, with x (b, n, d_model) in place of the result of words().
   Tensor around(const Tensor& x, const Tensor& types, Precision precision) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("word", word);
@@ -94,7 +95,7 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
     LayerNorm norm;      ///< normalizes the sum of the embeddings
     Linear projection;   ///< d_model -> d_model
 
-    /// Lists the parameters and parts, see weft/layers.h.
+    /// Lists the parameters and parts (see weft/layers.h).
     template <class Visit>
     void fields(Visit visit) const {
       visit("position", position);
@@ -111,14 +112,15 @@ class FnetEmbeddings : public Layer<FnetEmbeddings> {
   std::shared_ptr<detail::SinusoidalPositions> positions_;  // only for the kind sinusoidal
 };
 
-/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Several threads may call it at the same time, as with Linear.
+/// tanh(dense(x_0)): x (b, n, d_model) -> (b, d_model). Several threads may call the same layer concurrently, as with
+/// Linear.
 class FnetPooler : public Layer<FnetPooler> {
  public:
   /// Throws an Error if d_model is below 1.
   FnetPooler(std::int64_t d_model, const Init& init) : dense(d_model, d_model, init) {}
   /// x (b, n, d_model), n >= 1 -> (b, d_model).
   Tensor operator()(const Tensor& x) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("dense", dense);
@@ -131,7 +133,7 @@ class FnetPooler : public Layer<FnetPooler> {
 enum class FnetHead {
   task,           ///< "task": the head that the task needs
   pooler,         ///< "pooler": a masked language model also has a pooler; a classifier has only a pooler
-  next_sentence,  ///< "next-sentence": says whether the second text follows the first; classifiers then have 2 classes
+  next_sentence,  ///< "next-sentence": predicts whether the second text follows the first; classifiers need 2 classes
   /// "last": for a classifier, a linear layer on the last token, even if that is padding, without a pooler. Rows must
   /// end with [CLS], and padding must be before it.
   last,
@@ -163,7 +165,7 @@ struct FnetConfig {
   /// d_ffn, or 4 d_model if d_ffn is 0.
   std::int64_t ffn_channels() const noexcept { return d_ffn == 0 ? 4 * d_model : d_ffn; }
 
-  /// Lists the fields, see weft/config.h.
+  /// Lists the fields (see weft/config.h).
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -205,7 +207,7 @@ struct FnetConfig {
 
 /// Embeddings and layers, without a head: tokens (b, n) -> (b, n, d_model). If the model reads frames (weft/input.h),
 /// their embeddings are added to the word embeddings, or replace them if there are no tokens. Several threads may call
-/// it at the same time, as with all layers.
+/// the same layer concurrently, as with all layers.
 class FnetEncoder : public Layer<FnetEncoder> {
  public:
   /// Throws an Error if the norm, the activation or the kind of embeddings is unknown, or if a size is below 1.
@@ -214,12 +216,12 @@ class FnetEncoder : public Layer<FnetEncoder> {
   /// active if `dropout` is given. With `recompute`, backward computes each layer again, see Model::recomputes().
   Tensor operator()(const Tensor& tokens, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
-  /// The same for any input.
+  /// Does the same for any input.
   Tensor operator()(const ModelInput& input, const Tensor& types = {}, const Random* dropout = nullptr,
                     Precision precision = Precision::f32, bool recompute = false) const;
   /// Returns the input of the first layer, without dropout: (b, n, d_model).
   Tensor embed(const ModelInput& input, const Tensor& types = {}, Precision precision = Precision::f32) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("embeddings", embeddings);
@@ -255,7 +257,7 @@ struct FnetOutputs {
 ///   of the mean over the sequence.
 /// - Tagging: linear(x) of each token.
 ///
-/// A causal language model is an Error, because the mixing reads later tokens.
+/// The constructor throws an Error for a causal language model, because the mixing also reads later tokens.
 class Fnet : public ModelOf<Fnet, FnetConfig> {
  public:
   /// make_model calls this for the architecture "fnet".
@@ -270,7 +272,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("encoder", encoder_);
@@ -292,7 +294,7 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
     Linear transform;
     LayerNorm norm;
     Parameter bias;
-    std::optional<Linear> decoder;  // unless tied; its bias is the head's
+    std::optional<Linear> decoder;  // absent if tied; its bias is the member `bias`
 
     template <class Visit>
     void fields(Visit visit) const {

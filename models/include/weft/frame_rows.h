@@ -19,7 +19,7 @@ namespace weft {
 /// channel over all rows. Throws an Error if there is no row, or if the rows are texts.
 InputSpec frame_input(const LabelledTexts& rows, std::int64_t patch = 1);
 
-/// Returns what the rows of a model hold. If the model has a vocabulary, they hold texts.
+/// Returns the kind of rows that the model reads. If the model has a vocabulary, it reads texts.
 RowContent row_content(const Model& model);
 
 /// Returns the numbers of one row in f32: a picture (height, width, channels), or frames (n, channels). A sequence is
@@ -32,8 +32,8 @@ std::int64_t longest_row(const LabelledTexts& rows, const InputSpec& input);
 
 /// Makes the data for the task and the outputs in `kind`. This is {Task::classifier, rows.names} for a classifier, and
 /// the result of find_targets() for other tasks. Sequences are truncated to `length` frames. Throws an Error if the
-/// training or validation set doesn't match the input, if their labels differ, or if rows that are not pictures would
-/// be augmented.
+/// training or validation set doesn't match the input, if their labels differ, or if augmentation is requested for rows
+/// that are not pictures.
 std::unique_ptr<RowData> frame_data(LabelledTexts training, LabelledTexts validation, const TargetKind& kind,
                                     const InputSpec& input, std::int64_t length, std::int64_t batch,
                                     const Augmentation& augmentation = {}, const LearningOptions& learning = {});

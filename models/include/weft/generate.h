@@ -20,7 +20,8 @@ struct GenerateOptions {
   double temperature = 1;     ///< divides the logits; 0: always the most probable symbol
   std::int64_t top_k = 0;     ///< samples from the k most probable symbols; 0: from all
   std::uint64_t seed = 1;     ///< the same model, prompt, options and seed give the same text
-  double top_p = 1;           ///< after top_k: samples from the most probable symbols with a total probability of top_p
+  /// Among the symbols that top_k allows, samples from the most probable ones whose probabilities add up to top_p.
+  double top_p = 1;
   std::vector<std::string> stop = {};  ///< generation ends before the first occurrence of one of these texts
 };
 

@@ -16,11 +16,13 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Which tokens j a token i sees: all tokens, the tokens j <= i, or those that a tensor of zeros and ones selects.
+/// Selects the tokens j that a token i sees: all tokens, the tokens j <= i, or those that a tensor of zeros and ones
+/// selects.
 struct SpatialMask {
   /// All tokens.
   SpatialMask() = default;
-  /// Only the tokens where `mask` is 1. Its shape is (n, n, 1), or (1, n, 1) for the same mask for every i.
+  /// Only the tokens j where mask[i,j] is 1. The shape of `mask` is (n, n, 1), or (1, n, 1) if every i has the same
+  /// mask.
   SpatialMask(Tensor mask) : tensor(std::move(mask)) {}
   /// Only the tokens j <= i. This takes half as many operations as a mask tensor.
   static SpatialMask causal() {
@@ -36,13 +38,15 @@ struct SpatialMask {
 /// The mask (n, n, 1) with ones where j <= i.
 Tensor causal_mask(std::int64_t n, DType dtype = DType::f32);
 
-/// Mixes the tokens of v = norm(z2) and gates the result with z1, both (n, b, d_z/2). A spatial gating unit does this
-/// over the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream passes its own function instead.
+/// Mixes the tokens of v = norm(z2) and gates the result with z1. Both z1 and v have the shape (n, b, d_z/2). A spatial
+/// gating unit does this over the whole sequence: z1_i ⊙ (sum_j W[i,j] mask[i,j] v_j + b_i). A token stream passes its
+/// own function instead.
 using SpatialMix = std::function<Tensor(const Tensor& z1, const Tensor& v)>;
 
 /// The spatial gating unit (section 2.2). z (b, n, d_z) has the halves z1 and z2:
 /// y_i = z1_i ⊙ (sum_j W[i,j] mask[i,j] norm(z2)_j + b_i), with W = weight[:n,:n].
-/// Several threads may call it at the same time, each with its own Context, as long as no thread writes a parameter.
+/// Several threads may call the same layer concurrently, each with its own Context, as long as no thread writes a
+/// parameter.
 class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
  public:
   /// Draws weight from U(-0.01, 0.01) and sets bias to ones, so that tokens hardly mix before training. Throws an Error
@@ -50,10 +54,10 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
   SpatialGatingUnit(std::int64_t d_z, std::int64_t seq_len, const Init& init);
   /// z (b, n, d_z) -> (b, n, d_z/2). Throws an Error if n > seq_len.
   Tensor operator()(const Tensor& z, const SpatialMask& mask = {}) const;
-  /// The same for z (n, b, d_z) -> (n, b, d_z/2), without transposing. If `mix` is given, it replaces weight, mask and
-  /// bias. Also throws an Error if both a mask and `mix` are given.
+  /// Does the same for z (n, b, d_z) -> (n, b, d_z/2), without transposing. If `mix` is given, it replaces weight, mask
+  /// and bias. Also throws an Error if both a mask and `mix` are given.
   Tensor tokens_first(const Tensor& z, const SpatialMask& mask = {}, const SpatialMix& mix = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("norm", norm);
@@ -68,7 +72,7 @@ class SpatialGatingUnit : public Layer<SpatialGatingUnit> {
 };
 
 /// One block (figure 1), x (b, n, d_model): y = x + dropout(proj2(sgu(gelu(proj1(norm(x))), mask))).
-/// Several threads may call it at the same time, as with all layers.
+/// Several threads may call the same block concurrently, as with all layers.
 class GmlpBlock : public Layer<GmlpBlock> {
  public:
   /// d_ffn is the number of channels after proj1, before the split into halves. Throws an Error if d_ffn is odd.
@@ -76,10 +80,10 @@ class GmlpBlock : public Layer<GmlpBlock> {
   /// x (b, n, d_model) -> the same shape. Dropout is active if `random` is given. The result is stored in the order (n,
   /// b, d_model), so the next block needs no transposition.
   Tensor operator()(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr) const;
-  /// The same for x (n, b, d_model). `mix` is passed to the spatial gating unit.
+  /// Does the same for x (n, b, d_model). `mix` is passed to the spatial gating unit.
   Tensor tokens_first(const Tensor& x, const SpatialMask& mask = {}, const Random* random = nullptr,
                       const SpatialMix& mix = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("norm", norm);
@@ -107,7 +111,7 @@ struct GmlpConfig {
   bool positions = true;       ///< adds sinusoidal positions to embeddings · √d_model
   double dropout = 0;          ///< probability of dropout in each block
 
-  /// Lists the fields, see weft/config.h.
+  /// Lists the fields (see weft/config.h).
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -143,7 +147,7 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);
@@ -169,10 +173,10 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   Tensor head(const Tensor& x) const;
 
   Embedding embedding_;                   // undefined without a vocabulary
-  std::optional<FrameEmbedding> frames_;  // if it reads frames
+  std::optional<FrameEmbedding> frames_;  // present if the model reads frames
   std::vector<GmlpBlock> blocks_;
   LayerNorm norm_;
-  std::optional<Linear> head_;  // unless tied
+  std::optional<Linear> head_;  // absent if tied
   std::shared_ptr<detail::SinusoidalPositions> positions_;
 };
 

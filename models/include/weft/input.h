@@ -49,12 +49,12 @@ struct InputSpec {
   std::int64_t length = 0;   ///< maximum number of frames in a sequence, for learned positions; not needed for pictures
   std::vector<double> mean;  ///< mean of each channel: the model reads (x - mean) / deviation; empty: it reads x
   std::vector<double> deviation;   ///< standard deviation of each channel, above 0
-  SoundSpec sound;                 ///< how frames are computed, if the input is a sound
+  SoundSpec sound;                 ///< how frames are computed from a sound, if the input is a sound
   std::vector<std::string> names;  ///< names of the channels, which are also the columns of tables; may be empty
 
   /// Whether the model reads numbers.
   bool defined() const noexcept { return channels > 0; }
-  /// Whether the input is pictures.
+  /// Whether the model reads pictures.
   bool is_picture() const noexcept { return height > 0; }
   /// The number of patches in a picture; 0 if the model doesn't read pictures.
   std::int64_t patches() const noexcept { return grid().rows * grid().columns; }
@@ -106,14 +106,14 @@ PatchGrid mixing_grid(const std::string& model, const std::string& mixing, const
 Tensor patches_of(const Tensor& pictures, std::int64_t patch);
 
 /// The embedding of frames, or of a picture's patches: W (x - mean) / deviation + b, plus positions if the spec has
-/// any. Several threads may call it at the same time, as with Linear.
+/// any. Several threads may call the same layer concurrently, as with Linear.
 class FrameEmbedding : public Layer<FrameEmbedding> {
  public:
   /// Makes the projection, a Linear, and draws learned positions from N(0, 0.02²).
   FrameEmbedding(const InputSpec& spec, std::int64_t d_model, const Init& init);
   /// frames as in ModelInput -> (b, n, d_model). Throws an Error for other shapes.
   Tensor operator()(const Tensor& frames) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("projection", projection);
@@ -121,12 +121,12 @@ class FrameEmbedding : public Layer<FrameEmbedding> {
   }
 
   Linear projection;    ///< channels, or patch · patch · channels -> d_model
-  Parameter positions;  ///< (length, d_model); undefined unless they are learned
+  Parameter positions;  ///< (length, d_model); undefined unless the positions are learned
 
  private:
   InputSpec spec_;
   Tensor mean_, factor_;                                     // (channels) f64, undefined without normalization
-  std::shared_ptr<detail::SinusoidalPositions> sinusoidal_;  // if the spec has them
+  std::shared_ptr<detail::SinusoidalPositions> sinusoidal_;  // null unless the spec has sinusoidal positions
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 /// \file
-/// Labeled texts: rows that have a text and a label each. This header has functions that read common file formats: CSV,
-/// TSV, JSON lines, fastText's format, and one folder for each label. A row may hold a picture instead of a text.
+/// Labeled texts: rows, each with a text and a label. This header has functions that read common file formats: CSV,
+/// TSV, JSON lines, fastText's format, and one folder for each label. A row may hold a picture, a sound or a sequence
+/// of frames instead of a text.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// The formats of labeled texts.
+/// The file formats of labeled texts.
 enum class DataFormat {
   automatic,  ///< the reader detects the format in the first rows
   /// Fields separated by commas, as Python's csv module reads them (RFC 4180): a field in quotation marks may contain
@@ -53,16 +54,16 @@ struct LabelledOptions {
   /// The columns of the second text, given in the same way, if each row is a pair of texts (text_pair).
   std::vector<std::string> second = {};
   std::string label;  ///< the column of the label, given by its name or by its number from 1
-  /// The labels that a model knows, in the order of its outputs. Any other label is an Error. If the list is empty, the
-  /// labels are those in the data.
+  /// The labels that a model knows, in the order of its outputs. Any other label causes an Error. If the list is empty,
+  /// the labels are those in the data.
   std::vector<std::string> labels;
   bool literal_quotes = false;  ///< for CSV, TSV and semicolons: quotation marks are always text
-  /// The same as literal_quotes, but without an Error for formats to which literal_quotes does not apply.
+  /// Has the effect of literal_quotes, but causes no Error for formats to which literal_quotes does not apply.
   bool literal_quotes_where_possible = false;
-  /// The labels are texts (Task::retrieval), so line breaks and other control characters in them become blanks.
-  /// Otherwise control characters in a label are an Error.
+  /// Whether the labels are texts (Task::retrieval). If so, line breaks and other control characters in them become
+  /// blanks. Otherwise a control character in a label causes an Error.
   bool labels_are_texts = false;
-  bool skip_bad_rows = false;  ///< skips bad rows and counts them; otherwise a bad row is an Error
+  bool skip_bad_rows = false;  ///< skips bad rows and counts them; if false, a bad row causes an Error
 };
 
 /// The size of all pictures of a data set.
@@ -72,7 +73,7 @@ struct PictureSize {
   std::int64_t channels = 0;  ///< 1 for gray, 3 for color
 };
 
-/// What rows hold.
+/// The kind of content that rows hold.
 enum class RowContent {
   texts,     ///< UTF-8
   pictures,  ///< pixels, one byte for each channel, row by row (weft/pictures.h)
@@ -81,7 +82,7 @@ enum class RowContent {
 };
 const char* row_content_name(RowContent content) noexcept;  ///< "texts", "pictures", …
 
-/// Rows that have a text and a label each. A text may hold the bytes of a picture, a sound or a sequence of frames, see
+/// Rows, each with a text and a label. A text may hold the bytes of a picture, a sound or a sequence of frames, see
 /// RowContent.
 struct LabelledTexts {
   std::vector<std::string> texts;    ///< one for each row; content() says what they hold
@@ -93,7 +94,7 @@ struct LabelledTexts {
   /// The columns of the second text, given in the same way, if rows are pairs.
   std::vector<std::string> second_columns = {};
   std::int64_t skipped = 0;   ///< the number of bad rows that were skipped
-  std::int64_t several = 0;   ///< the number of rows with several labels, of which the first counts
+  std::int64_t several = 0;   ///< the number of rows with several labels; only the first label of such a row counts
   PictureSize picture = {};   ///< the size of every picture, if rows are pictures
   std::int64_t rate = 0;      ///< samples per second in every row, if rows are sounds
   std::int64_t channels = 0;  ///< numbers in a frame, if rows are sequences of frames
@@ -108,11 +109,11 @@ struct LabelledTexts {
 
 /// Reads the labeled texts of a file, or of a folder that has one folder for each label. The label names are
 /// options.labels. If that list is empty, they are the labels in the data: in numeric order if all of them are whole
-/// numbers, otherwise in byte order. A byte order mark is dropped. UTF-16 is an Error. An Error about a row names the
-/// file, the row (from 1, counting a header but no empty lines), the line if its number differs from that of the row,
-/// what was expected, and the option of `weft train` that would help.
+/// numbers, otherwise in byte order. A byte order mark is dropped. A file in UTF-16 causes an Error. An Error about a
+/// row names the file, the row (from 1, counting a header but no empty lines), the line if its number differs from that
+/// of the row, what was expected, and the option of `weft train` that solves the problem.
 LabelledTexts read_labelled(const std::string& path, const LabelledOptions& options = {});
-/// The same for the contents of a file; `where` names the file in errors.
+/// Does the same for the contents of a file. Error messages name the file as `where`.
 LabelledTexts parse_labelled(std::string_view content, const std::string& where, const LabelledOptions& options = {});
 /// Makes labeled texts from texts and labels in memory. The label names and their order are determined as in
 /// read_labelled(). Only the options `labels` and `labels_are_texts` have an effect. Throws an Error if there are no
@@ -129,7 +130,7 @@ class TextRows {
   /// options.format is another format, the first row is a JSON object or has a __label__, the file's name ends in .csv,
   /// .tsv or .tab, the first row names the columns, or each of the first rows has tabs or quotation marks and one of
   /// options.labels. If the function can't detect the columns of the text, it throws an Error that names the file and
-  /// the option of `weft classify` that would help.
+  /// the option of `weft classify` that solves the problem.
   static std::unique_ptr<TextRows> open(const std::string& path, const LabelledOptions& options = {});
   virtual ~TextRows() = default;
 

@@ -24,25 +24,25 @@ class [[gnu::visibility("hidden")]] KeptWeight;
 class [[gnu::visibility("hidden")]] SinusoidalPositions;
 }  // namespace detail
 
-/// Limits the number of parameters that a model may still make.
+/// Limits the number and the size of the parameters that a model may still make.
 struct ParameterBudget {
   std::int64_t parameters = 0;  ///< number of tensors
-  std::int64_t elements = 0;    ///< number of elements of all of them together
+  std::int64_t elements = 0;    ///< total number of elements of these tensors
 };
 
 /// How parameters are made: their dtype and their random values, which depend on the seed and on the parameter's place
-/// in the model. Every parameter of a model is made by an Init. A parameter that exceeds the budget causes an Error.
-/// The budget exists because a config can require more memory than there is. Only one thread may use a budget.
+/// in the model. An Init makes every parameter of a model. A parameter that exceeds the budget causes an Error. The
+/// budget exists because a config can require more memory than the machine has. Only one thread may use a budget.
 struct Init {
   Random random{0};                   ///< the generator for this place in the model
   DType dtype = DType::f32;           ///< f32 or f64
   ParameterBudget* budget = nullptr;  ///< null: no limit
   /// Whether parameters have a shape but no memory: all elements are one shared 0. Use it to inspect a model without
   /// running it. load_checkpoint also uses it, and then gives each parameter its value. Assigning to such a parameter
-  /// has no effect, and writing its elements is an Error.
+  /// has no effect, and writing its elements throws an Error.
   bool shapes_only = false;
 
-  /// Returns the Init for the k-th part of this place.
+  /// Returns the Init for the k-th part of the layer or model at this place.
   Init child(std::uint64_t k) const { return {random.split(k), dtype, budget, shapes_only}; }
   /// Makes a parameter with values from the uniform distribution over [low, high).
   Parameter uniform(const Shape& shape, double low, double high) const;
@@ -72,12 +72,12 @@ class ParameterCollector {
   void operator()(const std::string& name, const Part& part) const {
     collect(part, name.empty() ? prefix_ : prefix_ + name + ".", 0);
   }
-  /// Adds a part that may be absent.
+  /// Adds the parameters of a part that may be absent.
   template <class Part>
   void operator()(const std::string& name, const std::optional<Part>& part) const {
     if (part) (*this)(name, *part);
   }
-  /// Adds several parts in order. The names of their parameters begin with "name.0.", "name.1.", ….
+  /// Adds the parameters of several parts in order. The names of their parameters begin with "name.0.", "name.1.", ….
   template <class Part>
   void operator()(const std::string& name, const std::vector<Part>& parts) const {
     for (std::size_t i = 0; i < parts.size(); ++i) (*this)(name + "." + std::to_string(i), parts[i]);
@@ -137,7 +137,7 @@ class Linear : public Layer<Linear> {
   Linear(std::int64_t in, std::int64_t out, const Init& init, bool with_bias = true);
   /// x (…, in) -> (…, out), after the epilogue.
   Tensor operator()(const Tensor& x, const Epilogue& epilogue = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);
@@ -152,14 +152,14 @@ class Linear : public Layer<Linear> {
 };
 
 /// Normalizes over the last axis (d): (x - mean) / sqrt(var + eps) · weight + bias (Ba et al. 2016, arXiv 1607.06450).
-/// Several threads may call it at the same time, as with Linear.
+/// Several threads may call the same layer concurrently, as with Linear.
 class LayerNorm : public Layer<LayerNorm> {
  public:
   /// Sets the weight to ones and the bias to zeros.
   LayerNorm(std::int64_t d, const Init& init, double eps = 1e-5);
   /// x (…, d) -> (…, d). If `residual` is defined, the layer normalizes x + residual.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);
@@ -182,10 +182,10 @@ class SimpleRmsNorm {
   double eps;  ///< added to the root mean square
 };
 
-/// Looks up rows of a matrix by index. Several threads may call it at the same time, as with Linear.
+/// Looks up rows of a matrix by index. Several threads may call the same layer concurrently, as with Linear.
 class Embedding : public Layer<Embedding> {
  public:
-  Embedding() = default;  ///< has no table, for a model without a vocabulary; calling it is an Error
+  Embedding() = default;  ///< has no table, for a model without a vocabulary; a call throws an Error
   /// Draws weight (count, d) from N(0, deviation²).
   Embedding(std::int64_t count, std::int64_t d, const Init& init, double deviation = 1);
   /// indices (…) i64 -> (…, d), in f32 for a quantized table. Throws an Error for an index outside 0 … count-1.
@@ -193,7 +193,7 @@ class Embedding : public Layer<Embedding> {
   /// Computes logits with this table E, for a model whose head shares the weight of its embedding: x (…, d) -> x Eᵀ +
   /// b, (…, count). The bias b has the shape (count) or is undefined.
   Tensor logits(const Tensor& x, const Tensor& bias = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("weight", weight);
@@ -206,7 +206,7 @@ class Embedding : public Layer<Embedding> {
 };
 
 /// Sets each element to 0 with probability p if a call gets a random generator. In a forward pass, each call needs its
-/// own child of the generator. Without a generator, as in inference, a call returns x.
+/// own child generator (Random::split). Without a generator, as in inference, a call returns x.
 class Dropout {
  public:
   /// `probability` is p.

@@ -1,6 +1,6 @@
 /// \file
-/// Model: the interface that training, evaluation and generation use. make_model makes a model by the name of its
-/// architecture.
+/// Model: the interface that training, evaluation and generation use. make_model makes a model of an architecture,
+/// which it finds by its name.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -49,7 +49,7 @@ class Model {
   virtual Task task() const noexcept = 0;         ///< the task that the model was made for
   /// Number of outputs: the symbols of the vocabulary for language models, ModelSpec::classes for other tasks.
   virtual std::int64_t outputs() const noexcept = 0;
-  /// Number of symbols of the input; 0 if the model reads no tokens.
+  /// The number of symbols in the vocabulary; 0 if the model reads no tokens.
   virtual std::int64_t vocabulary() const noexcept = 0;
   virtual std::string config() const = 0;  ///< a JSON object; make_model makes the same model from it
 
@@ -65,15 +65,15 @@ class Model {
   /// The config() for a model of the given task that starts with this model's parameters (weft train --from). Fields
   /// that only other tasks use have their default values.
   virtual std::string config_for(Task task) const;
-  /// Whether a classifier ignores token 0 as padding. If not, rows may be padded with any token.
+  /// Whether models with outputs for each row ignore token 0 as padding. If not, rows may be padded with any token.
   virtual bool skips_padding() const noexcept { return true; }
   /// Whether the model's outputs are features instead of logits. Such a model is only an encoder, for further training
   /// or for use in programs.
   virtual bool gives_features() const noexcept { return false; }
 
-  /// tokens (b, n) i64 -> logits: (b, n, vocabulary) for language models, (b, classes) for classifiers, where token 0
-  /// is padding if skips_padding(). Dropout is active if `dropout` is given. Throws an Error if n is 0 or exceeds
-  /// max_length(), or if a token is not in the vocabulary. The logits are bf16 if precision() is bf16.
+  /// tokens (b, n) i64 -> logits: (b, n, vocabulary) for language models, (b, classes) for classifiers. In a
+  /// classifier, token 0 is padding if skips_padding(). Dropout is active if `dropout` is given. Throws an Error if n
+  /// is 0 or exceeds max_length(), or if a token is not in the vocabulary. The logits are bf16 if precision() is bf16.
   virtual Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const = 0;
 
   /// Returns the outputs for an input of any kind. The task determines their shape (OutputShape in weft/task.h). By
@@ -93,8 +93,8 @@ class Model {
   /// Makes a new, empty text. Throws an Error unless this is a causal language model. By default each token costs a
   /// forward pass over the last max_length() tokens. An architecture may override this.
   virtual std::unique_ptr<TokenStream> stream() const;
-  /// The reason why each token that is appended to stream() costs a forward pass over the text, for messages: "its
-  /// architecture …". Empty if a token costs less.
+  /// The reason why each token that is appended to stream() costs a forward pass over the text, for use in messages,
+  /// such as "its architecture …". The result is empty if a token costs less.
   virtual std::string why_stream_is_slow() const;
 
   /// The precision of the computation. It is not a property of the model, but of how the model is run. A custom
@@ -122,7 +122,7 @@ class Model {
 struct ModelSpec {
   std::string arch;             ///< name of the architecture
   Task task = Task::causal_lm;  ///< one of the architecture's tasks
-  std::int64_t vocabulary = 0;  ///< number of symbols of the input (for a masked language model, with the mask symbol)
+  std::int64_t vocabulary = 0;  ///< number of symbols in the vocabulary, including special symbols such as [mask]
   std::int64_t classes = 0;     ///< number of outputs for each row or token; not used for language models
   std::string config = "{}";    ///< the architecture's own fields, a JSON object; missing fields have their defaults
   InputSpec input = {};         ///< the numbers that the model reads; if it reads no tokens, `vocabulary` is 0
@@ -131,14 +131,14 @@ struct ModelSpec {
 
 /// Makes a model whose initial values come from `init`. The same init.random gives the same values. Throws an Error if
 /// the architecture (weft/architecture.h), a key or a value is unknown, if a size is invalid, or if the architecture
-/// doesn't support the task (for example, a causal language model whose mixer sees later tokens).
+/// doesn't support the task (for example, a causal language model of an architecture whose mixer sees later tokens).
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init);
 
-/// Checks the input of an architecture, which messages call `model`. Throws an Error unless tokens are i64 (b, n) with
-/// 1 <= n <= max_length (0: no limit).
+/// Checks the input of a model. Messages name the architecture as `model`. Throws an Error unless tokens are i64 (b, n)
+/// with 1 <= n <= max_length (0: no limit).
 void check_tokens(const std::string& model, const Tensor& tokens, std::int64_t max_length);
 
-/// Checks the input of an architecture, like check_tokens. Throws an Error if the input has tokens but there is no
+/// Checks the input of a model, as check_tokens does. Throws an Error if the input has tokens but there is no
 /// vocabulary, if there is a vocabulary but the input has no tokens, if the frames don't match the spec, or if tokens
 /// and frames differ in the number or the length of their sequences.
 void check_input(const std::string& model, const ModelInput& input, const InputSpec& spec, std::int64_t vocabulary,

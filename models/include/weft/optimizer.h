@@ -19,7 +19,7 @@ namespace weft {
 struct ParameterGroup {
   std::string name;  ///< a parameter, or a layer: "blocks.1" has every parameter that begins with "blocks.1."
   double rate = 1;   ///< multiplies the learning rate; 0: the parameters don't change
-  std::optional<double> weight_decay = {};  ///< of the group's matrices; none: OptimizerOptions::weight_decay
+  std::optional<double> weight_decay = {};  ///< of the group's matrices; no value: OptimizerOptions::weight_decay
 };
 
 /// The name of an optimizer and those of its options that differ from their defaults:
@@ -27,7 +27,8 @@ struct ParameterGroup {
 struct OptimizerOptions {
   std::string name = "adamw";              ///< one of optimizers()
   std::map<std::string, double> own = {};  ///< options that only this optimizer has, see OptimizerInfo
-  /// The weight decay of matrices (parameters of rank 2 or more); none: the optimizer's default.
+  /// The weight decay of matrices (parameters of rank 2 or more). If there is no value, the optimizer's default
+  /// applies.
   std::optional<double> weight_decay = {};
   double clip = 1;  ///< the maximum norm of the gradient; 0: no limit
   /// Groups of parameters. A parameter belongs to the first group that contains it, or to no group.
@@ -46,7 +47,7 @@ struct OptimizerInfo {
     std::string meaning = {};  ///< a one-line description
   };
   std::string name;              ///< the name that OptimizerOptions::name takes
-  std::vector<Option> own = {};  ///< its options, besides weight decay and clip
+  std::vector<Option> own = {};  ///< its options other than weight decay and clip
   double weight_decay = 0;       ///< its default weight decay
   double rate = 1;               ///< its default learning rate, as a multiple of AdamW's
 };
@@ -62,10 +63,10 @@ struct ParameterRange {
 
 /// A custom optimizer.
 struct OptimizerKind : OptimizerInfo {
-  std::size_t states = 0;  ///< the number of state buffers, each of the size of the parameters
-  /// Changes the values and states of a range in place, without replacing a tensor. The values in `step.own` are in
-  /// the same order as the options in `own`. The Optimizer calls this once per group in each step. If it throws for a group after the first
-  /// one, only some groups have been updated.
+  std::size_t states = 0;  ///< the number of state buffers, each as large as all parameters
+  /// Changes the values and states of a range in place, without replacing a tensor. The values in `step.own` are in the
+  /// same order as the options in `own`. The Optimizer calls this function once per group in each step. If the function
+  /// throws an exception for the second or a later group, only some groups have been updated.
   std::function<void(ParameterRange& range, const UpdateStep& step)> update = {};
 };
 
@@ -89,8 +90,8 @@ class Optimizer {
   /// gradients, then call step().
   ParameterSet& parameters() noexcept { return set_; }
   /// Makes one update with the gradients in parameters(). Steps count from 1. Returns the norm of the gradient before
-  /// clipping. Parameters that were frozen after the optimizer was made keep their values and states, and their gradients
-  /// are set to 0. If the norm is not finite or memory runs out, it throws an Error and changes nothing else.
+  /// clipping. If parameters were frozen after the optimizer was made, they keep their values and states, and their
+  /// gradients are set to 0. If the norm is not finite or memory runs out, it throws an Error and changes nothing else.
   double step(std::int64_t step, double learning_rate);
   std::size_t states() const noexcept;  ///< number of state buffers, each as large as all parameters
   /// The name and every option as a JSON object: {"optimizer":"sgd","momentum":0.9,"weight-decay":0,"clip":1}. If there
@@ -100,7 +101,7 @@ class Optimizer {
  private:
   struct Group {
     double rate, weight_decay;
-    std::int64_t matrices;  // elements of matrices, at the beginning of the range
+    std::int64_t matrices;  // number of elements of the matrices, which begin the range
     ParameterRange range;
   };
   std::vector<Group> groups();
@@ -108,7 +109,7 @@ class Optimizer {
 
   const OptimizerKind& kind_;
   OptimizerOptions options_;
-  UpdateStep options_of_steps_;  // what is the same in every step
+  UpdateStep options_of_steps_;  // the settings that are the same in every step
   ParameterSet set_;
   std::vector<Group> groups_;
 };

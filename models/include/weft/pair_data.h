@@ -18,9 +18,10 @@ Tensor normalized(const Tensor& x);
 /// The contrastive loss of vectors (2b, d), in which rows i and b + i belong together (van den Oord et al. 2018, arXiv
 /// 1807.03748; Radford et al. 2021, arXiv 2103.00020, figure 3). Let u be the normalized rows 0 … b-1, v the normalized
 /// rows b … 2b-1, and s_ij = u_i · v_j / temperature. The loss is the mean of the cross entropies of softmax(s) and of
-/// softmax(sᵀ), whose targets are the diagonal. The other pairs of a batch serve as negative examples. If the tokens
-/// (2b, n) i64 of all rows are given, both softmaxes omit s_ij for i != j if u_i and u_j, or v_i and v_j, have the same
-/// tokens, because these pairs belong together, too. Throws an Error for other shapes, or unless temperature > 0.
+/// softmax(sᵀ). The target of each row is its diagonal element. The other pairs of a batch serve as negative examples.
+/// If the tokens (2b, n) i64 of all rows are given, both softmaxes omit s_ij for i != j if u_i and u_j, or v_i and v_j,
+/// have the same tokens, because these pairs belong together, too. Throws an Error for other shapes, or unless
+/// temperature > 0.
 Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05, const Tensor& tokens = {});
 
 /// Pairs of texts for Task::retrieval: a row's text and its label, which is also a text. A batch has 2b rows: first the
@@ -29,8 +30,8 @@ Tensor contrastive_loss(const Tensor& vectors, double temperature = 0.05, const 
 class PairData : public Data {
  public:
   /// Throws an Error if the tokenizer has no symbol for padding or for the beginning of a sequence, if the validation
-  /// set has no row, or if length < 2. It also throws an Error if the training set has no negative examples because
-  /// batches have one pair, or because all of its rows have the same text or the same label.
+  /// set has no row, or if length < 2. It also throws an Error if training would have no negative examples. This is the
+  /// case if a batch has only one pair, or if all training rows have the same text or the same label.
   PairData(const LabelledTexts& training, const LabelledTexts& validation, std::shared_ptr<const Tokenizer> tokenizer,
            std::int64_t length, std::int64_t batch);
 

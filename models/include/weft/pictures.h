@@ -29,9 +29,9 @@ struct PictureDecoder {
 };
 
 /// Enables read_labelled and TextRows to read files of this format. Training data are one folder of pictures for each
-/// label. The library itself has no decoders, so it needs no further libraries. The `weft` command has decoders for PNG
-/// and JPEG. Throws an Error if a member of the decoder is empty, or if its name is taken. Any thread may call it at
-/// any time.
+/// label. The library itself has no decoders, so it does not depend on other libraries. The `weft` command has decoders
+/// for PNG and JPEG. Throws an Error if a member of the decoder is empty, or if its name is taken. Any thread may call
+/// it at any time.
 void register_picture_decoder(PictureDecoder decoder);
 
 /// Returns the InputSpec of a model that reads these pictures: their size, patches of `patch` pixels on each side, and
@@ -51,7 +51,7 @@ struct Augmentation {
 };
 
 /// Converts a picture to a tensor (height, width, channels) f32, from 0 to 255. If the input has 3 channels, a gray
-/// picture is read as a color picture. Throws an Error unless `pixels` has as many bytes as such a picture.
+/// picture is read as a color picture. Throws an Error unless `pixels` has one byte for each channel of each pixel.
 Tensor picture_tensor(const std::string& pixels, const InputSpec& input);
 
 /// Makes the data for a classifier of pictures. `input` describes the pictures that the model reads. Gray pictures are

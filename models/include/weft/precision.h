@@ -1,11 +1,10 @@
 /// \file
 /// Precision: the number format in which a model computes. Parameters, their gradients, the optimizer's state and
-/// checkpoints are always f32. So a model that was trained in one precision can be loaded, run and trained further in
-/// the other.
+/// checkpoints are always f32. So a model that was trained in one precision can be loaded, run or trained in the other.
 ///
 /// bf16 has the 8 exponent bits of f32, but a precision of only 8 bits. Gradients that f32 can represent don't vanish
 /// in bf16, so, unlike in f16, the loss needs no scaling. If the loss is multiplied by 2^k, the gradients are
-/// multiplied by 2^k exactly, as long as none is denormal.
+/// multiplied by 2^k exactly, as long as no gradient is denormal.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,7 +16,7 @@ namespace weft {
 
 /// The number format in which a model computes.
 enum class Precision {
-  f32,  ///< everything has the dtype of the parameters
+  f32,  ///< all values have the dtype of the parameters
   /// Mixed precision. Activations and their gradients are bf16. Matrix products round the weights to bf16 and sum in
   /// f32. The following stay f32: parameters and their gradients, the optimizer's state, statistics of norms, the loss,
   /// Fourier and Toeplitz products, and TNN's coefficients.

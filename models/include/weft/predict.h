@@ -11,8 +11,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// A trained model for regression, multilabel or tagging. The result for a text has the same bits whatever other texts
-/// are predicted, with any number of threads. Threads may share a Predictor, as long as no thread writes the model's
+/// A trained model for regression, multilabel or tagging. The result for a text has the same bits with any number of
+/// threads. It doesn't depend on other texts. Threads may share a Predictor, as long as no thread writes the model's
 /// parameters.
 class Predictor {
  public:

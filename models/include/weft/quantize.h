@@ -10,8 +10,8 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
-/// Rounds the quantizable() parameters, which are matrices (out, in), in place. All handles to a parameter see the
-/// change. Rounding depends on `to`:
+/// Rounds in place the parameters that are quantizable(). They are matrices (out, in). All handles to a parameter see
+/// the change. Rounding depends on `to`:
 /// - bf16: each element is rounded to the nearest bf16 value, which takes half the memory of f32.
 /// - i8: each row has its own scale, max |row| / 127. Each element is rounded to a multiple of the scale, from -127 to
 ///   127 times the scale. This takes a quarter of the memory of f32. quantized_linear then computes the products.

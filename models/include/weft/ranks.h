@@ -22,7 +22,7 @@ class Transfer {
   virtual bool done() = 0;
 };
 
-/// An Error that all ranks throw, so no rank needs to report it to the others.
+/// An Error that occurs on all ranks, so no rank needs to report it to the others.
 class RankError : public Error {
  public:
   /// `own` is the exception that this rank itself threw, if any.
@@ -65,7 +65,7 @@ class Ranks {
   /// Call this instead of the next gather(). It throws a RankError on all ranks, with the message of the first rank
   /// that fails.
   [[noreturn]] void fail(const std::string& what);
-  /// The same for an exception, which RankError::own() then returns.
+  /// Does the same for an exception, which RankError::own() then returns.
   [[noreturn]] void fail(const std::exception_ptr& own);
 };
 
@@ -83,9 +83,9 @@ decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
   }
 }
 
-/// Throws a RankError that names the rank and the fact unless all ranks have the same facts, in any order. Each fact is
-/// a name and a value as text. Long values are compared by their hashes, and messages don't show them. The function
-/// calls gather() once.
+/// Compares the facts of all ranks. The order of the facts does not matter. If a rank has a different fact, throws a
+/// RankError that names the rank and the fact. Each fact is a name and a value as text. Long values are compared by
+/// their hashes, and messages don't show them. The function calls gather() once.
 void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts);
 
 }  // namespace weft

@@ -24,7 +24,7 @@ struct Row {
 /// The rows of a training or validation set.
 struct RowSet {
   std::int64_t size = 0;                 ///< number of rows
-  std::function<Row(std::int64_t)> row;  ///< returns row k, always the same; must be thread-safe
+  std::function<Row(std::int64_t)> row;  ///< returns row k; must be thread-safe and always return the same row
 };
 
 /// Returns the set of the rows with these numbers, in this order. A number may occur several times, as in
@@ -36,13 +36,13 @@ struct RowDataOptions {
   Task task = Task::classifier;                ///< what the models predict
   std::int64_t batch = 32;                     ///< the number of rows in a batch
   std::vector<std::string> outputs;            ///< the names of the labels, or of the predicted numbers
-  InputSpec input;                             ///< describes the frames of rows; undefined if rows have only tokens
+  InputSpec input;                             ///< describes the frames of rows; not defined() if rows have only tokens
   OutputSpec output;                           ///< the unit of the numbers that models predict; may be empty
   std::shared_ptr<const Tokenizer> tokenizer;  ///< the tokenizer that made the tokens; null for rows without tokens
   std::int64_t length = 0;                     ///< the maximum length of a sequence; not needed for pictures
   bool pairs = false;                          ///< whether the tokens of each row encode a pair of texts (text_pair)
   std::shared_ptr<const Objective> objective;  ///< null: make_objective(task, outputs)
-  /// Changes training rows at random, for example by shifting pictures. If null, they stay as they are.
+  /// Changes training rows at random, for example by shifting pictures. If null, rows stay as they are.
   std::function<Row(Row, const Random&)> augment;
   std::string name;  ///< identifies the data when a run is resumed; if empty, a hash of some rows identifies them
 };

@@ -2,7 +2,7 @@
 /// The folder of a run contains:
 ///
 /// - `run.json`: the description of the run, see RunFolder::begin() and Trainer::description()
-/// - `metrics.jsonl`: a line for each step and for each evaluation, and finally a line for the test
+/// - `metrics.jsonl`: a line for each step and for each evaluation, and a last line for the test, if there is one
 /// - `last/`: the checkpoint of the last save, and the training state
 /// - `best/`: the checkpoint of the best evaluation so far, see RunOptions::best_by
 /// - `.lock`: the lock of the process that trains in the folder
@@ -26,7 +26,7 @@ std::string run_path(const std::string& folder);      ///< the path of run.json
 /// a checkpoint of the run in `folder`. `which` is "best" or "last". If `which` is empty, the function selects the best
 /// checkpoint, or the last one if there is no best one yet. If a run replaces another run and has saved no checkpoint
 /// yet, the function selects a checkpoint of the replaced run. Throws an Error if the run has no checkpoint of that
-/// name. load_checkpoint takes the result, but also the folder of a run.
+/// name. You can pass the result to load_checkpoint, which also takes the folder of a run.
 std::string checkpoint_folder(const std::string& folder, const std::string& which = "");
 
 /// The folder of a run, open for writing. While it is open, no other process or RunFolder can open it. Not thread-safe.
@@ -56,7 +56,7 @@ class RunFolder {
 };
 
 /// Returns the path of one saved file or folder of a run or a checkpoint in `folder`, so that programs can refuse to
-/// overwrite it. Returns an empty text if there is none.
+/// overwrite it. Returns an empty text if there is no such file or folder.
 std::string saved_run(const std::string& folder);
 
 }  // namespace weft

@@ -36,7 +36,7 @@ struct OwnSchedule {
 /// - constant: peak.
 /// - cosine: peak · (floor + (1 - floor) · (1 + cos πt) / 2).
 /// - linear: peak · (floor + (1 - floor) · (1 - t)).
-/// - inverse-sqrt: peak · √(warmup / step), with a warmup of 1 if it is 0.
+/// - inverse-sqrt: peak · √(warmup / step). If warmup is 0, the formula uses 1.
 /// - noam (Vaswani et al. 2017, section 5.3), in every step: peak · d_model^-1/2 · min(step^-1/2, step · warmup^-3/2).
 struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;  ///< selects the formula
@@ -49,7 +49,7 @@ struct Schedule {
   /// run.
   OwnSchedule own = {};
 
-  /// The name of `own` if it has a function, else that of `kind`.
+  /// Returns the name of `own` if `own` has a function, otherwise the name of `kind`.
   std::string name() const;
   /// Returns the learning rate of a step.
   double operator()(std::int64_t step) const;

@@ -47,8 +47,8 @@ RowDataOptions forecast_row_options(const Series& series, const ForecastOptions&
 /// (TextSplit), and `rows` is the result of forecast_row_options(). Training windows lie within the training part. The
 /// targets of validation windows lie within the validation part, but the rows that the model reads may precede it. The
 /// metrics are MAE and R2 of the model. If all targets are among the frames, there are also the MAE of a forecast that
-/// repeats the last value and, unless `season` is 0, the MAE of a forecast that repeats the value one season earlier.
-/// Throws an Error if a part has no window.
+/// repeats the last value and, unless `season` is 0, the MAE of a forecast that repeats the value from one season
+/// earlier. Throws an Error if a part has no window.
 std::unique_ptr<RowData> forecast_data(const Series& series, const ForecastOptions& options, const TextSplit& split,
                                        RowDataOptions rows);
 

@@ -18,8 +18,8 @@ struct Sound {
 
 /// Reads a WAV file (RIFF) with integers of 8, 16, 24 or 32 bits, or f32. Several channels are averaged. Programs that
 /// write to a pipe don't know the size of the data and write 0, 0xFFFFFFFF or nearly 2^31 as the size. For such a size,
-/// the function reads all bytes that follow. Throws an Error if the bytes are not such a file, if they are truncated,
-/// or if there are more than 1,000,000 samples per second.
+/// the function reads all bytes that follow. Throws an Error if the bytes are not such a WAV file, if the file is
+/// truncated, or if there are more than 1,000,000 samples per second.
 Sound read_wav(std::string_view bytes);
 
 /// Returns the mel filters (window/2 + 1, mels) f64. Each filter is a triangle with a peak of 1 over the frequency bins

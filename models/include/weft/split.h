@@ -1,7 +1,7 @@
 /// \file
 /// Splits labeled texts at random into a held-out set and the rest, or into folds. A seed determines the split. Rows
-/// with the same text always stay together, so the sizes of the parts are counted in distinct texts. To within one
-/// text, a part gets the same share of the texts of each label and of all texts.
+/// with the same text always stay together, so the sizes of the parts are counted in distinct texts. Each part gets the
+/// same share of the texts of every label, to within one text.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,8 +13,8 @@
 namespace weft {
 
 /// Removes the fraction `share` of the rows from `all` and returns them as a validation or test set. The result has at
-/// least one text, but not all. Both sets keep the order of the rows. Throws an Error unless 0 < share < 1 and there
-/// are at least two distinct texts.
+/// least one text, and at least one text remains in `all`. Both sets keep the order of the rows. Throws an Error unless
+/// 0 < share < 1 and there are at least two distinct texts.
 LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed);
 
 /// Removes the rows of one of `folds` folds from `all` and returns them. Each row belongs to exactly one of the folds 0

@@ -24,16 +24,16 @@ struct TargetKind {
 /// - regression: a label is one or more numbers, separated by blanks. The outputs are "value", or "value 1", "value 2",
 ///   …
 /// - multilabel: a label is one or more names, separated by "|". Blanks around the names are ignored. "|" alone stands
-///   for a row without a label; an empty label is an Error.
+///   for a row without a label; an empty label causes an Error.
 /// - tagging: a label is a tag for each word of the text, separated by blanks.
 ///
-/// If a label has another form, throws an Error that quotes the row. Also throws an Error for any other task.
+/// If a label has another format, throws an Error that quotes the row. Also throws an Error for any other task.
 TargetKind find_targets(Task task, const LabelledTexts& rows);
 
 /// Makes the data for the targets that `kind` describes. The row of a text is [cls], its symbols and [sep], as in
 /// ClassifierData, with at most `length` tokens. For tagging, a row is the first `length` symbols of the text, and the
-/// text must have one symbol for each tag. Throws an Error that quotes the row if a label has the wrong form or is not
-/// among the outputs.
+/// text must have one symbol for each tag. Throws an Error that quotes the row if a label has the wrong format or is
+/// not among the outputs.
 std::unique_ptr<RowData> target_data(const LabelledTexts& training, const LabelledTexts& validation,
                                      const TargetKind& kind, std::shared_ptr<const Tokenizer> tokenizer,
                                      std::int64_t length, std::int64_t batch, const LearningOptions& learning = {});

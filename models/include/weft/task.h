@@ -14,10 +14,10 @@ enum class Task {
   masked_lm,   ///< masked symbols, from the symbols on both sides
   classifier,  ///< the class of a whole sequence
   regression,  ///< numbers for a whole sequence
-  multilabel,  ///< for each label, whether a whole sequence has it
+  multilabel,  ///< for each label, whether it applies to the whole sequence
   tagging,     ///< a class for each token
   forecast,    ///< the numbers that follow a sequence of numbers
-  retrieval,   ///< a vector of a sequence, near to the vectors of matching sequences (weft/pair_data.h)
+  retrieval,   ///< a vector for a sequence, close to the vectors of matching sequences (weft/pair_data.h)
 };
 
 /// The kind of data from which a task learns.
@@ -49,7 +49,7 @@ const TaskKind& task_kind(Task task);
 /// may call these functions at any time.
 Task register_task(TaskKind kind);
 
-const char* task_name(Task task) noexcept;     ///< "causal-lm", "masked-lm", …; "unknown" if it is no task
+const char* task_name(Task task) noexcept;  ///< "causal-lm", "masked-lm", …; "unknown" for a value that is not a task
 Task task_from_name(const std::string& name);  ///< throws an Error for an unknown name
 std::vector<std::string> tasks();              ///< the names of all tasks
 

@@ -23,10 +23,11 @@ enum class NormType {
   layer_norm,       ///< "layernorm"
   simple_rms_norm,  ///< "simplermsnorm"
 };
-/// Returns the norm of that name. Throws an Error if there is none.
+/// Returns the type of norm with that name. Throws an Error if there is none.
 NormType norm_type_from_name(const std::string& name);
 
-/// Either of the two norms over the last axis (d). Several threads may call it at the same time, as with LayerNorm.
+/// Either of the two norms over the last axis (d). Several threads may call the same layer concurrently, as with
+/// LayerNorm.
 class Norm : public Layer<Norm> {
  public:
   /// LayerNorm starts with a weight of ones and a bias of zeros. SimpleRMSNorm has no parameters.
@@ -35,7 +36,7 @@ class Norm : public Layer<Norm> {
   Tensor operator()(const Tensor& x) const { return layer_norm_ ? (*layer_norm_)(x) : SimpleRmsNorm()(x); }
   /// An upper bound of ‖norm(x)‖₂ over the last axis (d), for any x.
   double bound(std::int64_t d) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("", layer_norm_);
@@ -58,12 +59,12 @@ struct TnnConfig {
   bool use_norm = false;                ///< adds a norm before the gated Toeplitz unit's last linear layer
   std::int64_t rpe_dim = 32;            ///< channels of the relative position encoder
   std::int64_t rpe_layers = 3;          ///< layers of the relative position encoder between its first and its last
-  bool rpe_residual = false;            ///< each of these layers adds its input to its output
+  bool rpe_residual = false;            ///< each of the rpe_layers layers adds its input to its output
   std::string rpe_act = "relu";         ///< activation of the relative position encoder
   std::int64_t glu_dim = 0;             ///< channels inside the gated linear unit; 0: d_model
   std::string glu_act = "silu";         ///< activation of the gated linear unit
   bool use_decay = true;                ///< multiplies the coefficient of lag ±k by gamma^k
-  bool use_multi_decay = false;         ///< the same with a learned gamma for each channel
+  bool use_multi_decay = false;         ///< like use_decay, but with a learned gamma for each channel
   double gamma = 0.99;                  ///< the decay, 0 … 1
   std::int64_t par_type = 1;            ///< 1: positions are k; 2: k/(n-1); 3 (only causal): exp(k/(n-1))
   std::string act_type = "none";        ///< activation of the coefficients
@@ -77,7 +78,7 @@ struct TnnConfig {
   std::string mixing = "sequence";      ///< or "picture": mixes along the rows and the columns of a picture's patches
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
 
-  /// Lists the fields, see weft/config.h.
+  /// Lists the fields (see weft/config.h).
   template <class Self, class Visit>
   static void fields(Self& self, Visit visit) {
     visit("d_model", self.d_model, "channels of a token", at_least(1));
@@ -123,7 +124,7 @@ struct TnnConfig {
 
 /// The relative position encoder (section 3.3), positions (k, 1) -> (k, outdim):
 /// x = pos_proj(p); x = L(x), or L(x) + x, for each layer; y = out(x). L and out are linear(act(norm(x))).
-/// Several threads may call it at the same time, as with Linear.
+/// Several threads may call the same layer concurrently, as with Linear.
 class Rpe : public Layer<Rpe> {
  public:
   /// Throws an Error if a size is below 1, or rpe_layers below 0.
@@ -133,7 +134,7 @@ class Rpe : public Layer<Rpe> {
   /// Returns an upper bound of |rpe(p)| in each channel (outdim), for any p. The bound is infinite if act grows faster
   /// than its argument.
   std::vector<double> bounds() const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("pos_proj", pos_proj_);
@@ -170,8 +171,9 @@ class Rpe : public Layer<Rpe> {
 /// initially. Otherwise the factor gamma^|k| is left out.
 ///
 /// When no tape records, the operator keeps the latest coefficients and their spectra until a thread writes a
-/// parameter. Copies of the operator share the parameters and these values. Several threads may call it at the same
-/// time, each with its own Context, as long as no thread writes a parameter. A lock protects the values that it keeps.
+/// parameter. Copies of the operator share the parameters, the coefficients and the spectra. Several threads may call
+/// the same layer concurrently, each with its own Context, as long as no thread writes a parameter. A lock protects the
+/// stored coefficients and spectra.
 class Tno : public Layer<Tno> {
  public:
   /// Makes `h` heads with `dim` channels each. Throws an Error if options exclude each other, or if an option is out of
@@ -179,7 +181,7 @@ class Tno : public Layer<Tno> {
   Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal, const Init& init);
   /// x (b, h, n, dim) -> the same shape.
   Tensor operator()(const Tensor& x) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("gamma", gamma_);
@@ -227,7 +229,7 @@ using TokenMix = std::function<Tensor(const Tensor& v)>;
 
 /// The gated Toeplitz unit (section 3.1): y = o(norm(act(u_proj x) ⊙ merge(tno(split(act(v_proj x)))))). The norm is
 /// present only with use_norm. d1 is expand_ratio · embed_dim, rounded down to a multiple of heads; channel =
-/// head·(d1/heads) + d. Several threads may call it at the same time, as with all layers.
+/// head·(d1/heads) + d. Several threads may call the same layer concurrently, as with all layers.
 ///
 /// With a grid, the sequence holds the patches of a picture. The sum of two Tnos then replaces the Tno, as in the
 /// paper's image models: one mixes along the columns of patches, from top to bottom, and one along the rows.
@@ -237,9 +239,9 @@ class Gtu : public Layer<Gtu> {
   Gtu(std::int64_t embed_dim, const TnnConfig& options, bool causal, const Init& init, const PatchGrid& grid = {});
   /// x (b, n, embed_dim) -> y in the same shape, or y + residual if a residual is given.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// The same, but `mix` replaces merge(tno(split(v))).
+  /// Does the same, but `mix` replaces merge(tno(split(v))).
   Tensor operator()(const Tensor& x, const Tensor& residual, const TokenMix& mix) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("v_proj", v_proj_);
@@ -269,8 +271,8 @@ class Gtu : public Layer<Gtu> {
   std::optional<Norm> norm_;
 };
 
-/// The gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Several threads may call it at the same time, as with
-/// Linear.
+/// The gated linear unit: y = fina_act(l3(act_fun(l1 x) ⊙ l2 x)). Several threads may call the same layer concurrently,
+/// as with Linear.
 class Glu : public Layer<Glu> {
  public:
   /// l1 and l2 are d1 -> d2, l3 is d2 -> d1.
@@ -278,7 +280,7 @@ class Glu : public Layer<Glu> {
       Activation fina_act = Activation::none);
   /// x (…, d1) -> y in the same shape, or y + residual if a residual is given.
   Tensor operator()(const Tensor& x, const Tensor& residual = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("l1", l1_);
@@ -295,7 +297,8 @@ class Glu : public Layer<Glu> {
 /// - prenorm: x = x + token_mixer(token_norm(x)); x = x + feature_mixer(feature_norm(x))
 /// - otherwise: x = x + token_norm(token_mixer(x)); x = x + feature_norm(feature_mixer(x))
 ///
-/// token_mixer is a Gtu, and feature_mixer is a Glu. Several threads may call it at the same time, as with all layers.
+/// token_mixer is a Gtu, and feature_mixer is a Glu. Several threads may call the same layer concurrently, as with all
+/// layers.
 class TnnLayer : public Layer<TnnLayer> {
  public:
   /// Throws an Error for options that Gtu or Tno reject.
@@ -303,7 +306,7 @@ class TnnLayer : public Layer<TnnLayer> {
   /// x (b, n, dim) -> the same shape. Dropout is active if `random` is given. If `mix` is given, it replaces the Tno of
   /// the token mixer.
   Tensor operator()(const Tensor& x, const Random* random = nullptr, const TokenMix& mix = {}) const;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("token_mixer", token_mixer_);
@@ -347,7 +350,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   Tensor operator()(const Tensor& tokens, const Random* dropout = nullptr) const override;
   Tensor forward(const ModelInput& input, const Random* dropout = nullptr) const override;
   Tensor features(const Tensor& tokens) const override;
-  /// Lists the parameters and parts, see weft/layers.h.
+  /// Lists the parameters and parts (see weft/layers.h).
   template <class Visit>
   void fields(Visit visit) const {
     visit("embedding", embedding_);
@@ -358,9 +361,9 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   }
   /// The stream is exact up to rounding, and can continue past seq_len. After n tokens, appending a token takes O(log²
   /// n) time. The stream needs O(n) memory. For each layer, it stores v of every token, the coefficients, and products
-  /// that are computed ahead. Time and memory per token do not grow with n if only L lags are significant
-  /// (Tno::significant_lags). With par_type 2 and 3, all coefficients change with the length, and so does everything
-  /// that the layers computed for earlier tokens. Appending a token then costs a forward pass.
+  /// that are computed ahead. If only L lags are significant (Tno::significant_lags), time and memory per token do not
+  /// grow with n. With par_type 2 and 3, all coefficients change with the length, and so does everything that the
+  /// layers computed for earlier tokens. Appending a token then costs a forward pass.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
@@ -376,10 +379,10 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   Tensor logits(const Tensor& x) const;
 
   Embedding embedding_;                   // undefined without a vocabulary
-  std::optional<FrameEmbedding> frames_;  // if it reads frames
+  std::optional<FrameEmbedding> frames_;  // present if the model reads frames
   std::vector<TnnLayer> layers_;
   Norm norm_;
-  std::optional<Linear> head_;  // unless tied
+  std::optional<Linear> head_;  // absent if tied
 };
 
 }  // namespace weft

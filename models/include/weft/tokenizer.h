@@ -20,7 +20,7 @@ namespace weft {
 struct SpecialIds {
   std::optional<std::int64_t> unknown = {};  ///< stands for any symbol that the tokenizer doesn't have
   std::optional<std::int64_t> pad = {};      ///< padding
-  std::optional<std::int64_t> cls = {};      ///< begins the sequence of a classifier
+  std::optional<std::int64_t> cls = {};      ///< begins a row of texts, for example in a classifier
   std::optional<std::int64_t> mask = {};     ///< hides a symbol that is to be predicted
   /// Ends each text of a sequence. If it exists, rows of classifiers and of fill_mask have the form [cls] text [sep].
   /// Windows of a long text don't have this form.
@@ -32,7 +32,7 @@ struct SpecialIds {
   }
 };
 
-/// The origin of a text, for messages.
+/// The origin of a text, for use in messages.
 struct TextPlace {
   std::string name = {};     ///< for example a file name in quotation marks; empty if there is none
   std::uint64_t offset = 0;  ///< number of bytes before the text
@@ -49,18 +49,18 @@ class Tokenizer {
   virtual const char* kind() const noexcept = 0;    ///< "characters", "words", …
   virtual std::int64_t size() const noexcept = 0;   ///< number of symbols, including special ones
   virtual SpecialIds special() const noexcept = 0;  ///< the special ids of this tokenizer
-  /// Returns the ids of a text, in order. Throws an Error that names the place if the text is not UTF-8 (unless the
-  /// tokenizer takes any bytes), or if the text contains a symbol that the tokenizer doesn't have and there is no id
-  /// for unknown symbols.
+  /// Returns the ids of a text, in order. Throws an Error that names the position in the text if the text is not UTF-8
+  /// (unless the tokenizer takes any bytes), or if the text contains a symbol that the tokenizer doesn't have and there
+  /// is no id for unknown symbols.
   virtual std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const = 0;
-  /// The same, without a place in messages.
+  /// Does the same, but messages don't name the origin of the text.
   std::vector<std::int64_t> encode(std::string_view text) const { return encode(text, TextPlace{}); }
   /// Whether encode() also takes bytes that are not UTF-8.
   virtual bool takes_any_bytes() const noexcept;
-  /// Returns where a long text can be split for encoding it piece by piece: the length, in bytes, of the longest prefix
-  /// that can be encoded on its own. Whatever text follows, the ids of the whole text are the ids of the prefix
-  /// followed by the ids of the remainder. Returns 0 if there is no such prefix. By default this function always
-  /// returns 0.
+  /// Returns the position at which a long text can be split for encoding it piece by piece. The position is the length,
+  /// in bytes, of the longest prefix that can be encoded on its own. Whatever text follows, the ids of the whole text
+  /// are the ids of the prefix followed by the ids of the remainder. Returns 0 if there is no such prefix. By default
+  /// this function always returns 0.
   virtual std::size_t cut(std::string_view text) const;
   /// Returns the text of one id. Special ids have names such as "[mask]". Throws an Error if there is no such id.
   virtual std::string decode(std::int64_t id) const = 0;
@@ -76,13 +76,14 @@ class Tokenizer {
 bool operator==(const Tokenizer& a, const Tokenizer& b);
 bool operator!=(const Tokenizer& a, const Tokenizer& b);  ///< the opposite of ==
 
-/// A source of texts to learn from. It is a function that takes a second function, and calls the second function with
-/// each text in turn. Every call must give the same texts.
+/// A source of texts from which a tokenizer is learned. It is a function that takes a second function as its argument
+/// and calls it with each text in turn. Every call must give the same texts.
 using Texts = std::function<void(const std::function<void(std::string_view)>&)>;
 
 /// Options for a tokenizer that is learned.
 struct TokenizerOptions {
-  std::optional<Task> task = {};    ///< determines the special symbols; none: all of them, for every task
+  /// Determines the special symbols. Without a value, the tokenizer has all special symbols, so it suits every task.
+  std::optional<Task> task = {};
   std::int64_t size = 0;            ///< the maximum number of symbols; 0: no limit (bpe, unigram: 8000)
   std::int64_t min_count = 1;       ///< the minimum number of occurrences of a word
   std::int64_t min_characters = 2;  ///< kind ngrams: minimum length of the n-grams of characters
@@ -92,7 +93,7 @@ struct TokenizerOptions {
 
 /// A kind of tokenizer.
 struct TokenizerKind {
-  std::string name;     ///< what Tokenizer::kind() returns
+  std::string name;     ///< the name that Tokenizer::kind() returns
   std::string meaning;  ///< a one-line description
   /// Learns the symbols from texts. If a text is not UTF-8, it throws an Error that names the byte offset. Several
   /// threads may call it at the same time.
@@ -100,9 +101,10 @@ struct TokenizerKind {
   /// Reads what to_json() wrote. Throws an Error for anything else. Several threads may call it at the same time.
   std::function<std::shared_ptr<const Tokenizer>(const std::string& json)> from_json;
   std::int64_t usual_size = 0;  ///< the default that programs use for TokenizerOptions::size; 0: no limit
-  bool has_size = true;         ///< whether learn uses TokenizerOptions::size
-  bool has_min_count = false;   ///< whether learn uses TokenizerOptions::min_count
-  bool is_learned = true;       ///< false: learn always throws an Error; such tokenizers are read from files
+  bool has_size = true;         ///< whether `learn` uses TokenizerOptions::size
+  bool has_min_count = false;   ///< whether `learn` uses TokenizerOptions::min_count
+  /// If false, `learn` always throws an Error, because tokenizers of this kind can only be read from files.
+  bool is_learned = true;
 };
 
 /// The character U+001F (unit separator), which separates the two texts of a pair.
@@ -135,18 +137,19 @@ std::vector<std::string> tokenizer_kinds();  ///< the names of all kinds, weft's
 /// an Error if memory runs out.
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const Texts& texts,
                                                  const TokenizerOptions& options = {});
-/// The same for one text.
+/// Does the same for one text.
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const std::string& text,
                                                  const TokenizerOptions& options = {});
-/// The same for several texts.
+/// Does the same for several texts.
 std::shared_ptr<const Tokenizer> learn_tokenizer(const std::string& kind, const std::vector<std::string>& texts,
                                                  const TokenizerOptions& options = {});
 
-/// The tokenizer of a model that reads no tokens (weft/input.h). It has no symbols, and encode() is an Error.
+/// The tokenizer of a model that reads no tokens (weft/input.h). It has no symbols, and its encode() always throws an
+/// Error.
 std::shared_ptr<const Tokenizer> no_tokenizer();
 
-/// Reads a tokenizer of any registered kind, or no_tokenizer(). Throws an Error unless Tokenizer::to_json() wrote the
-/// JSON.
+/// Makes a tokenizer of any registered kind, or no_tokenizer(), from JSON. Throws an Error unless Tokenizer::to_json()
+/// wrote the JSON.
 std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& json);
 
 }  // namespace weft

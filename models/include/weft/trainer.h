@@ -35,8 +35,8 @@ struct TrainOptions {
   double ema = 0;
   std::uint64_t seed = 1;  ///< the seed of batches, masks and dropout
   /// The number of threads, 0 to 64, that call Data::training for the batches of the next steps while a step computes.
-  /// The trainer keeps the batches of at most loaders + 1 steps ready. The result doesn't depend on this number. If it
-  /// has no value, it is 1 if the Context has several threads, otherwise 0.
+  /// The trainer keeps the batches of at most loaders + 1 steps ready. The result of training doesn't depend on
+  /// `loaders`. The default is 1 if the Context has several threads, otherwise 0.
   std::optional<std::int64_t> loaders = {};
   /// The ranks that train together; null: only this process. Each rank has its own trainer, with its own model, data
   /// and options, which must be equal on all ranks. Each rank computes every size()-th micro-batch. The result has the
@@ -47,11 +47,11 @@ struct TrainOptions {
 
 /// The result of an evaluation on the validation set.
 struct Evaluation {
-  double loss = 0;                          ///< the mean loss over all targets, in nats
-  std::vector<Metric> metrics;              ///< the metrics that the data's meter measures
-  std::int64_t predicted = 0;               ///< number of targets: symbols of a language model, or rows of a classifier
-  std::int64_t bytes = 0;                   ///< length of the text that these targets stand for; 0 for other tasks
-  std::optional<Confusion> confusion = {};  ///< for classifiers
+  double loss = 0;              ///< the mean loss over all targets, in nats
+  std::vector<Metric> metrics;  ///< the metrics that the data's meter measures
+  std::int64_t predicted = 0;   ///< number of targets: symbols for language models, rows or tokens for other tasks
+  std::int64_t bytes = 0;       ///< length of the text that these targets stand for; 0 for other tasks
+  std::optional<Confusion> confusion = {};  ///< for classifiers and tagging
 
   double metric(const std::string& name) const;  ///< throws an Error if no metric has that name
   double perplexity() const;                     ///< e^loss
@@ -62,7 +62,7 @@ struct Evaluation {
 
 /// Evaluates all validation batches of the data in order, without dropout. No tape records the computation.
 Evaluation evaluate(const Model& model, const Data& data);
-/// The same, but calls `stop` before each batch and returns none as soon as `stop` returns true.
+/// Does the same, but calls `stop` before each batch. Returns no value as soon as `stop` returns true.
 std::optional<Evaluation> evaluate(const Model& model, const Data& data, const std::function<bool()>& stop);
 
 /// The state of a run after one of its steps.
@@ -77,17 +77,18 @@ struct Progress {
   double data_wait = 0;          ///< the fraction of the time in which steps waited for batches
 };
 
-/// Options of Trainer::run, besides the number of steps. With several ranks, only rank 0 writes files, so `folder` and
-/// `open` have an effect only there. Every rank calls `progress` and `stop`, and each rank can stop all ranks.
+/// Options of Trainer::run other than the number of steps. With several ranks, only rank 0 writes files, so `folder`
+/// and `open` have an effect only there. Every rank calls `progress` and `stop`, and each rank can stop all ranks.
 struct RunOptions {
   std::string folder;             ///< the run's folder, which run() opens (weft/run_folder.h); empty: nothing is saved
   RunFolder* open = nullptr;      ///< the run's folder, if the caller has already opened it
   std::int64_t eval_every = 500;  ///< steps between evaluations, each followed by a save; 0: only at the end
-  std::int64_t patience = 0;      ///< number of evaluations in a row without a new best that end the run; 0: no limit
+  /// The run ends after this number of evaluations in a row without a new best. 0 means no limit.
+  std::int64_t patience = 0;
   /// What decides which evaluation is the best so far, for best/ and `patience`: "loss" for the lowest loss, or a
-  /// metric's name for its best value. In a tie, the lower loss is better. If empty, the choice in the loaded state
-  /// applies, or else the loss. run() throws an Error if the data don't measure this metric, or if the run already has
-  /// a best evaluation by another criterion.
+  /// metric's name for its best value. In a tie, the lower loss is better. If the text is empty, the criterion in the
+  /// loaded state applies, or the loss if no state was loaded. run() throws an Error if the data don't measure this
+  /// metric, or if the run already has a best evaluation by another criterion.
   std::string best_by;
   /// The trainer calls this after each step, before the evaluation that may follow. If it returns false, the run saves
   /// and stops, unless the step was the last one.
@@ -106,7 +107,7 @@ struct RunOptions {
 struct BestEvaluation {
   std::int64_t step = 0;  ///< number of completed steps
   double loss = 0;        ///< in nats
-  double metric = 0;      ///< the value of the metric best_by; 0 if that is the loss
+  double metric = 0;      ///< the value of the metric that RunOptions::best_by names; 0 if the criterion is the loss
 };
 
 /// The result of Trainer::run.
@@ -118,7 +119,7 @@ struct RunResult {
   double seconds = 0;                    ///< total duration of the steps
   double data_wait = 0;                  ///< fraction of this duration in which steps waited for batches
   std::uint64_t bytes_sent = 0;          ///< bytes of gradients that this rank sent to other ranks
-  double seconds_waited = 0;             ///< time in which this rank only waited for gradients of other ranks
+  double seconds_waited = 0;  ///< total time, in seconds, in which this rank only waited for gradients of other ranks
 };
 
 #pragma GCC visibility push(hidden)
@@ -148,8 +149,8 @@ class Trainer {
   /// first evaluation.
   const std::optional<BestEvaluation>& best() const noexcept { return best_; }
   const std::string& best_by() const noexcept { return best_by_; }  ///< "loss", or the name of a metric
-  /// Makes one step and returns its loss in nats. If the loss or the gradient is not finite, or if memory runs out, it
-  /// throws an Error and changes nothing, so the caller can repeat the step.
+  /// Makes one training step and returns its loss in nats. If the loss or the gradient is not finite, or if memory runs
+  /// out, it throws an Error and changes nothing, so the caller can repeat the step.
   double step();
   /// Makes steps up to options.schedule.steps, then evaluates and saves. If a step fails, the Error names the step, and
   /// the folder keeps its last save. The process may end at any time. A trainer that then loads the state from the
@@ -203,20 +204,20 @@ class Trainer {
   const Data& data_;
   TrainOptions options_;
   Optimizer optimizer_;
-  std::unique_ptr<detail::WeightAverage> average_;  // null: none
+  std::unique_ptr<detail::WeightAverage> average_;  // null if there is no average
   Random batches_, dropout_;
   std::int64_t step_ = 0;
-  std::int64_t tokens_ = 0;                             // number of tokens in all steps
-  double gradient_norm_ = 0;                            // of the last step
-  double learning_rate_ = 0;                            // of the last step
-  bool equal_shares_ = false;                           // of micro-batches, in runs that an earlier version began
-  bool evaluation_due_ = false;                         // after step_; the run does it before it continues
+  std::int64_t tokens_ = 0;      // number of tokens in all steps
+  double gradient_norm_ = 0;     // of the last step
+  double learning_rate_ = 0;     // of the last step
+  bool equal_shares_ = false;    // whether micro-batches have equal weights, as in runs that an earlier version began
+  bool evaluation_due_ = false;  // after step_; a resumed run evaluates before it continues
   std::optional<BestEvaluation> best_;                  // before the due evaluation
   std::string best_by_ = "loss";                        // or the name of a metric
   bool lower_is_better_ = false;                        // of that metric
   std::int64_t without_better_ = 0;                     // evaluations since the best
   std::unique_ptr<detail::BatchAhead> ahead_;           // null before the first step
-  std::unique_ptr<detail::GradientExchange> exchange_;  // likewise, for several ranks
+  std::unique_ptr<detail::GradientExchange> exchange_;  // null before the first step, or without ranks
 };
 
 /// The result of evaluating a run on a test set.
@@ -225,11 +226,11 @@ struct TestResult {
   Evaluation evaluation;  ///< the evaluation on the test set
 };
 
-/// Evaluates a run's best checkpoint, or the last one if there is no best, on a test set: data that influenced no
-/// choice in the run. The function computes the same values as `weft eval` and appends {"step":…,"test_loss":…,…} to
-/// the run's metrics. Resuming the run removes that line. The function calls `stop` before each batch and returns none
-/// as soon as `stop` returns true. Throws an Error if the loss isn't finite, or if the data have another task or
-/// tokenizer.
+/// Evaluates a run's best checkpoint, or the last one if there is no best, on a test set. A test set is data that
+/// influenced no choice in the run. The function computes the same values as `weft eval` and appends
+/// {"step":…,"test_loss":…,…} to the run's metrics. Resuming the run removes that line. The function calls `stop`
+/// before each batch, and returns no value as soon as `stop` returns true. Throws an Error if the loss isn't finite, or
+/// if the data have another task or tokenizer.
 std::optional<TestResult> test_run(const RunFolder& folder, const Data& data,
                                    const std::function<bool()>& stop = nullptr);
 /// Whether the metrics of the run in this folder contain a test result.

@@ -1,5 +1,5 @@
 /// \file
-/// Vocabulary: a list of symbols, each with an id. Tokenizers with a fixed list of symbols use it.
+/// Vocabulary: a list of symbols, each with an id. Tokenizers with a fixed list of symbols use this class.
 #pragma once
 #include <cstdint>
 #include <optional>

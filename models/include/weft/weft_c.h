@@ -1,7 +1,7 @@
 /// \file
-/// The interface for C (C99 or newer), and for every language that can call C. It trains models and loads saved ones.
-/// It describes a model, runs it on tokens, classifies texts, and continues texts. This interface is part of the same
-/// library as the C++ interface.
+/// The interface for C (C99 or newer), and for every language that can call C. With this interface, a program can train
+/// and load models, describe a model, run a model on tokens, classify texts, and continue texts. This interface is part
+/// of the same library as the C++ interface.
 ///
 /// - A function that can fail returns a weft_status. If this is not WEFT_OK, the call did nothing, its outputs are
 ///   unchanged (except counts), and weft_last_error() says what the function expected and what it got. No exception
@@ -33,14 +33,14 @@ typedef enum weft_status {
   WEFT_OK = 0,                ///< success
   WEFT_INVALID_ARGUMENT = 1,  ///< a null pointer, or an invalid size or value
   WEFT_BUFFER_TOO_SMALL = 2,  ///< the caller's buffer is too small; `count` is the number of elements needed
-  WEFT_FAILED = 3,            ///< a bad file, model, text or token; or no memory
+  WEFT_FAILED = 3,            ///< a bad file, model, text or token, or not enough memory
   WEFT_CALLBACK_FAILED = 4    ///< a callback threw a C++ exception, which weft_last_error() quotes
 } weft_status;
 
 /// Returns "ok", "invalid argument", …, or "unknown status" for other values. The text stays valid.
 const char* weft_status_name(weft_status status);
 
-/// Returns the message of the last call in this thread that failed, or "" if none has. The library owns the text. It
+/// Returns the message of the last call in this thread that failed, or "" if none has. The library owns the text, which
 /// stays valid until the next call in this thread that fails.
 const char* weft_last_error(void);
 
@@ -96,13 +96,13 @@ typedef struct weft_info {
   const char* stored;        ///< the format of its matrices: "f32", "bf16" or "int8"
   int64_t vocabulary;        ///< tokens are 0 … vocabulary - 1
   int64_t outputs;           ///< number of logits: symbols of the vocabulary, or classes
-  int64_t labels;            ///< number of class names, see weft_label; 0 for language models
+  int64_t labels;            ///< number of names of outputs, see weft_label; 0 for language models
   int64_t max_length;        ///< the maximum length of a sequence, in tokens; 0: no limit
-  int64_t trained_length;    ///< the (maximum) length of training sequences, in tokens; 0: unknown
-  int64_t pad_to;            ///< for a classifier: the length that weft_classify pads rows to; 0: no padding
-  int64_t parameters;        ///< number of elements in all parameters
-  int64_t steps;             ///< number of training steps
-  double validation_loss;    ///< the validation loss after these steps, in nats; NaN if unknown
+  int64_t trained_length;    ///< the length of training sequences, or their maximum length, in tokens; 0: unknown
+  int64_t pad_to;      ///< the length to which rows of texts are padded, for example by weft_classify; 0: no padding
+  int64_t parameters;  ///< number of elements in all parameters
+  int64_t steps;       ///< number of training steps
+  double validation_loss;  ///< the validation loss after these steps, in nats; NaN if unknown
 } weft_info;
 
 /// Fills the struct that `info` points to. Set struct_size before the call.
@@ -111,8 +111,9 @@ weft_status weft_model_info(const weft_model* model, weft_info* info);
 weft_status weft_label(const weft_model* model, int64_t index, const char** name);
 
 /// Runs the model on `rows` sequences of `length` tokens each, stored one after the other in `tokens`. For a language
-/// model or a tagger, the result is `outputs` logits for each token of each row. For a classifier or a regression, the
-/// result is `outputs` numbers for each row. A gMLP or a TNN then ignores token 0 as padding.
+/// model or a tagger, the result is `outputs` logits for each token of each row. For a classifier, a regression or
+/// another task with outputs for each row, the result is `outputs` numbers for each row. In such tasks, a gMLP or a TNN
+/// ignores token 0 as padding.
 weft_status weft_run(const weft_model* model, const int64_t* tokens, int64_t rows, int64_t length, float* logits,
                      size_t capacity, size_t* count);
 
@@ -141,8 +142,8 @@ typedef struct weft_train_options {
   const char* task;       ///< "classifier" (the default), "regression", "multilabel", "tagging", "retrieval"
   const char* config;     ///< the options of the architecture, a JSON object; NULL: the defaults
   const char* tokenizer;  ///< "words", "characters", "bytes", …; NULL: "words", or "whitespace" for tagging
-  int64_t length;         ///< maximum sequence length, in tokens; 0 (the default): the architecture's, or 64
-  int64_t batch;          ///< rows in a step; default 32
+  int64_t length;  ///< maximum length of a sequence, in tokens; 0 (the default): the architecture's maximum, or 64
+  int64_t batch;   ///< number of rows in a step; default 32
   /// The length of the run, in steps. 0 (the default): the run has 5 epochs, but at least 1000 steps unless these are
   /// more than 100 epochs, and at most 20,000 steps unless one epoch is longer.
   int64_t steps;
@@ -159,10 +160,10 @@ typedef struct weft_train_options {
 #define WEFT_TRAIN_OPTIONS_INIT \
   { sizeof(weft_train_options), "tnn", "classifier", NULL, NULL, 0, 32, 0, 1e-3, 0.1, 1, 0, NULL, NULL }
 
-/// Trains a model on `rows` texts with a label each. It saves the run in a folder, which weft_load and the `weft`
-/// command take. For classification, a label is the name of a class. For regression, it is one or more numbers,
-/// separated by blanks. For multilabel, it is names separated by "|". For tagging, it is tags separated by blanks. For
-/// retrieval, it is the text that belongs to the row's text.
+/// Trains a model on `rows` texts with a label each. The function saves the run in a folder. You can pass this folder
+/// to weft_load and to the `weft` command. For classification, a label is the name of a class. For regression, it is
+/// one or more numbers, separated by blanks. For multilabel, it is names separated by "|". For tagging, it is tags
+/// separated by blanks. For retrieval, it is the text that belongs to the row's text.
 weft_status weft_train(const char* const* texts, const char* const* labels, size_t rows,
                        const weft_train_options* options, const char* folder);
 
