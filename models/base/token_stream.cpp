@@ -19,8 +19,8 @@ void SteadyModel::check() {
         "[generate] a parameter was written after this text's first token, so the kept results of earlier tokens are "
         "no longer valid: make a new stream");
   } else if (model_->precision() != precision_) {
-    throw Error(std::string("[generate] the model's precision is ") + precision_name(model_->precision()) +
-                "; at this text's first token it was " + precision_name(precision_) + ": make a new stream");
+    throw Error(std::string("[generate] the model's precision is now ") + precision_name(model_->precision()) +
+                ", but it was " + precision_name(precision_) + " at this text's first token: make a new stream");
   }
 }
 

@@ -32,7 +32,7 @@ std::optional<std::size_t> index_of(const std::vector<std::string>& names, const
 
 std::size_t column_of(const std::vector<std::string>& names, const std::string& name, const std::string& where) {
   if (const auto found = index_of(names, name)) return *found;
-  throw Error(where + ": expected a column \"" + name + "\"; it has " + join(names));
+  throw Error(where + ": expected a column \"" + name + "\"; the columns are " + join(names));
 }
 
 // Returns the delimiter that divides the first row into the most fields.

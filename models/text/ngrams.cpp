@@ -121,7 +121,7 @@ class Ngrams : public Tokenizer {
 
 std::shared_ptr<const Tokenizer> learn_ngrams(const Texts& texts, const TokenizerOptions& options) {
   if (options.task && task_kind(*options.task).outputs != OutputShape::per_row)
-    throw Error(std::string("[ngrams] a ") + task_name(*options.task) +
+    throw Error(std::string("[ngrams] the task ") + task_name(*options.task) +
                 " needs one symbol for each part of the text; n-grams are for tasks with one output for each text");
   texts([](std::string_view text) { for_each_code_point(text, TextPlace{}, [](char32_t, std::size_t) {}); });
   const std::int64_t buckets = options.size > 0 ? options.size - first_bucket : usual_buckets;

@@ -222,7 +222,7 @@ TEST_CASE("C interface: training on rows in memory gives a model that weft_load 
   CHECK(folder.read("cpp/best/model.safetensors") == folder.read("run/best/model.safetensors"));
 
   CHECK(train("run") == WEFT_FAILED);
-  CHECK(contains(weft_last_error(), "already exists (options->overwrite replaces it)"));
+  CHECK(contains(weft_last_error(), "already exists; to replace it, set options->overwrite"));
   options.overwrite = 1;
   seen.stop_at = 7;
   CHECK(train("run") == WEFT_OK);

@@ -17,7 +17,7 @@
 namespace weft::test {
 namespace {
 
-const std::string other_encoding = " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it)";
+const std::string other_encoding = " (is it in another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it)";
 
 using Ids = std::vector<std::int64_t>;
 
