@@ -24,7 +24,7 @@ void SteadyModel::check() {
   }
 }
 
-// Provides memory for the rows at … end - 1. The rows before `at` keep their contents.
+// Provides memory for the rows from `at` to `end` - 1. The rows before `at` keep their contents.
 void TokenRows::make_room(std::int64_t at, std::int64_t end, std::int64_t d, DType dtype) {
   const std::int64_t capacity = rows_.defined() ? rows_.size(0) : 0;
   if (end <= capacity && rows_.unique()) return;

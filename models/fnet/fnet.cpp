@@ -43,7 +43,7 @@ FnetConfig checked(FnetConfig config) {
   return config;
 }
 
-// Whether a classifier with this head has no pooler.
+// Whether a model with this head has no pooler.
 bool has_no_pooler(FnetHead head) noexcept { return head == FnetHead::last || head == FnetHead::mean; }
 
 void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {

@@ -90,8 +90,8 @@ std::vector<std::string> save_state_dict(const std::string& folder, const Checkp
                                          const nlohmann::ordered_json& config) try {
   const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, Places::together);
-  // If the files are replaced one after the other, model.safetensors must never exist beside the config.json of another
-  // model, or without its own config.json.
+  // If the files are replaced one after the other, model.safetensors must never exist next to the config.json of
+  // another model, or without its own config.json.
   if (!config.is_null() || std::filesystem::exists(folder + "/config.json")) files.remove("model.safetensors");
   files.remove("config.json");
   if (!config.is_null()) files.write("config.json", config.dump(2) + "\n");

@@ -209,8 +209,7 @@ const char* const foreign = "sentencepiece";
 std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {
   throw Error(
       "[tokenizer] a tokenizer of the kind sentencepiece can't be learned, only read from a file: learn bpe or "
-      "unigram, "
-      "or name the file");
+      "unigram, or name the file");
 }
 
 }  // namespace
