@@ -218,7 +218,7 @@ class Finder {
                 "\"; the file has " + columns_there());
   }
 
-  // Returns the column, which was selected by its name. Throws an Error if another column has the same name.
+  // Returns `column`, which the user selected by its name. Throws an Error if another column has the same name.
   std::size_t only_one(std::size_t column) const {
     for (std::size_t i = 0; i < names_.size(); ++i)
       if (i != column && names_[i] == names_[column])

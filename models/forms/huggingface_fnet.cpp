@@ -125,7 +125,7 @@ class Reader {
     read_key(path_, config_, "type_vocab_size", fnet_.types);
     read_key(path_, config_, "layer_norm_eps", fnet_.eps);
     read_key(path_, config_, "tie_word_embeddings", fnet_.tied);
-    read_key(path_, config_, "use_tpu_fourier_optimizations", tpu);  // it does not change the function
+    read_key(path_, config_, "use_tpu_fourier_optimizations", tpu);  // the option does not change the model's results
     if (fnet_.d_ffn < 1) fail("expected an intermediate_size of at least 1, got " + std::to_string(fnet_.d_ffn));
     try {
       fnet_.activation = activation_name(activation_from_name(act));

@@ -43,8 +43,8 @@ class Ngrams : public Tokenizer {
   std::int64_t size() const noexcept override { return first_bucket + sizes_.buckets; }
   SpecialIds special() const noexcept override { return {1, 0, 2, {}, {}}; }
 
-  // For each word, the ids are the word, its character n-grams from left to right, and the word n-grams that end with
-  // it.
+  // For each word, the ids stand for the word, its character n-grams from left to right, and the word n-grams that end
+  // with it.
   std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const override {
     for_each_code_point(text, place, [](char32_t, std::size_t) {});  // checks the text
     std::vector<std::int64_t> ids;

@@ -253,7 +253,7 @@ TEST_CASE("C interface: mistakes in training are reported") {
   refused([](auto& o) { o.task = nullptr; }, WEFT_INVALID_ARGUMENT, "options->task is NULL");
   refused([](auto& o) { o.batch = 0; }, WEFT_INVALID_ARGUMENT, "a batch of at least 1");
   refused([](auto& o) { o.arch = "none"; }, WEFT_FAILED, "none");
-  refused([](auto& o) { o.task = "causal-lm"; }, WEFT_FAILED, "expected a task on rows");
+  refused([](auto& o) { o.task = "causal-lm"; }, WEFT_FAILED, "expected a task that learns from rows");
   refused([](auto& o) { o.config = "{"; }, WEFT_FAILED, "");
   refused([](auto& o) { o.tokenizer = "none"; }, WEFT_FAILED, "none");
   refused([](auto& o) { o.learning_rate = -1; }, WEFT_FAILED, "learning rate");

@@ -195,7 +195,7 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences, and tru
   rows.names[3] = "a";
   CHECK(contains(
       error_of([&] { (void)frame_data({}, rows, find_targets(Task::tagging, rows), input, 3, 6)->validation(0); }),
-      "row 4: expected a tag for each of 3 frames, got 1"));
+      "row 4: expected one tag for each of 3 frames, got 1"));
   rows.names[3] = "x";
   CHECK(contains(error_of([&] { (void)find_targets(Task::regression, rows); }), "of the row 1: expected numbers"));
 
