@@ -36,8 +36,8 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
   const TaskKind& kind = task_kind(spec.task);
   if (spec.input.defined()) check_input_spec(spec.input);
   if (spec.input.defined() && kind.outputs == OutputShape::symbols)
-    throw Error("[model] a " + kind.name + " reads only tokens, got frames of " + std::to_string(spec.input.channels) +
-                " channels");
+    throw Error("[model] the task " + kind.name + " needs a model that reads only tokens, got frames of " +
+                std::to_string(spec.input.channels) + " channels");
   if (spec.output.defined() && kind.outputs != OutputShape::per_row)
     throw Error("[model] an output unit (OutputSpec) is only for tasks with one output per row, not for the task " +
                 kind.name);
@@ -52,7 +52,7 @@ void check_spec(const ModelSpec& spec, const Architecture& architecture) {
   if (std::none_of(tasks.begin(), tasks.end(), can_do))
     throw Error("[" + spec.arch + "] this architecture does not support the task " + task_name(spec.task) +
                 "; its tasks are " + join(task_names(tasks)) +
-                (architecture.no_other_task.empty() ? "" : ": " + architecture.no_other_task));
+                (architecture.no_other_task.empty() ? "" : " (reason: " + architecture.no_other_task + ")"));
   if (kind.outputs != OutputShape::symbols && spec.classes < 1)
     throw Error("[model] the task " + kind.name + " needs at least 1 " +
                 (spec.task == Task::classifier ? "class" : "output") + ", got " + std::to_string(spec.classes));
@@ -78,8 +78,8 @@ std::vector<std::string> architectures() {
 Task usual_task(const Architecture& architecture, Source source) {
   for (Task task : architecture.tasks)
     if (task_source(task) == source) return task;
-  throw Error("[model] " + architecture.name + " can't learn from " + (source == Source::text ? "a text" : "rows") +
-              "; its tasks are " + join(task_names(architecture.tasks)));
+  throw Error("[model] the architecture " + architecture.name + " can't learn from " +
+              (source == Source::text ? "a text" : "rows") + "; its tasks are " + join(task_names(architecture.tasks)));
 }
 
 std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
@@ -88,10 +88,11 @@ std::unique_ptr<Model> make_model(const ModelSpec& spec, const Init& init) {
     check_spec(spec, known);
     std::unique_ptr<Model> made = known.make(spec, init);
     // A checkpoint of the model could not be loaded if its properties differed from the spec.
-    const auto text = [](const std::string& arch, Task task) { return arch + " " + task_name(task); };
+    const auto text = [](const std::string& arch, Task task) { return arch + " with the task " + task_name(task); };
     if (made == nullptr || made->arch() != spec.arch || made->task() != spec.task)
-      throw Error("[model] expected a " + text(spec.arch, spec.task) + "; its architecture made " +
-                  (made == nullptr ? "nothing" : "a " + text(made->arch(), made->task())));
+      throw Error("[model] expected a model of the architecture " + text(spec.arch, spec.task) + ", but the function " +
+                  "that makes it returned " +
+                  (made == nullptr ? "none" : "one of the architecture " + text(made->arch(), made->task())));
     if (made->output().mean != spec.output.mean)
       throw Error("[model] the architecture " + spec.arch + " does not support an output unit (OutputSpec)");
     if (made->input().channels != spec.input.channels)

@@ -53,13 +53,13 @@ std::string find_checkpoint_form(const std::string& path) {
 Checkpoint load_checkpoint_as(const std::string& form, const std::string& path, const LoadOptions& options) {
   const CheckpointForm& known = checkpoint_form(form);
   check_folder_name(path);
-  if (!known.load) throw Error("[checkpoint] \"" + form + "\" can be written, but not read");
+  if (!known.load) throw Error("[checkpoint] checkpoints in the format \"" + form + "\" can be written, but not read");
   Checkpoint loaded = guard_memory("checkpoint", [&] { return known.load(path, options); });
   if (!loaded.model || !loaded.tokenizer)
     throw Error("[checkpoint] the format \"" + form + "\" returned no model or no tokenizer for \"" + path + "\"");
   if (options.task && loaded.model->task() != *options.task)
     throw Error("[checkpoint] \"" + path + "\" has the task " + task_name(loaded.model->task()) + ", not " +
-                task_name(*options.task) + " (its format states the task, so it can't be chosen)");
+                task_name(*options.task) + " (this format stores the task, so you can't choose it)");
   return loaded;
 }
 
@@ -67,10 +67,10 @@ std::vector<std::string> save_checkpoint_as(const std::string& form, const std::
                                             const Checkpoint& checkpoint) {
   const CheckpointForm& known = checkpoint_form(form);
   check_folder_name(path);
-  if (!known.save) throw Error("[checkpoint] \"" + form + "\" can be read, but not written");
+  if (!known.save) throw Error("[checkpoint] checkpoints in the format \"" + form + "\" can be read, but not written");
   if (checkpoint.model->input().defined() && known.name != weft_form().name)
     throw Error("[checkpoint] the format \"" + form +
-                "\" holds only models that read tokens, but this one reads frames");
+                "\" supports only models that read tokens, but this model reads frames");
   return guard_memory("checkpoint", [&] { return known.save(path, checkpoint); });
 }
 

@@ -4,10 +4,10 @@
 namespace weft::detail {
 
 inline constexpr const char* loaded_for_inference =
-    "belongs to a model that was loaded for inference, which reads its weights in the file; to write or train it, load "
-    "it for training (LoadOptions, Purpose::training)";
+    "belongs to a model that was loaded for inference and uses the weights in the file without copying them; to write "
+    "or train the parameter, load the model for training (LoadOptions, Purpose::training)";
 inline constexpr const char* quantized_for_inference =
-    "belongs to a quantized model, which is only for inference; write or train the original model, and quantize it "
-    "again";
+    "belongs to a quantized model, which can only be used for inference; write or train the original model, and "
+    "quantize it again";
 
 }  // namespace weft::detail

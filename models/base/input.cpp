@@ -32,7 +32,7 @@ void check_channels(const char* name, const std::vector<double>& values, const I
 }
 
 void read_names(const nlohmann::json& list, std::vector<std::string>& names) {
-  if (!list.is_array()) throw Error("[input] expected \"names\" to be a list of texts");
+  if (!list.is_array()) throw Error("[input] expected \"names\" to be a list of strings");
   for (const auto& value : list) read_field("input", "names", value, names.emplace_back());
 }
 
@@ -90,7 +90,7 @@ void check_input_spec(const InputSpec& spec) {
   check_size("input", "length", spec.length, 0);
   if ((spec.height == 0) != (spec.width == 0) || (!spec.is_picture() && spec.patch != 1) ||
       spec.height % spec.patch != 0 || spec.width % spec.patch != 0)
-    throw Error("[input] expected pictures whose sides are multiples of the patches' side, " +
+    throw Error("[input] expected pictures whose height and width are multiples of the patch size, " +
                 std::to_string(spec.patch) + " pixels, got " + std::to_string(spec.height) + " x " +
                 std::to_string(spec.width));
   if (spec.patches() > longest_sequence || spec.length > longest_sequence)
@@ -106,7 +106,7 @@ void check_input_spec(const InputSpec& spec) {
                                              {"hop", sound.hop, 1}})
       check_size("input", name, value, least);
     if (sound.mels != spec.channels || spec.is_picture())
-      throw Error("[input] expected as many channels as mel filters, " + std::to_string(sound.mels) + ", got " +
+      throw Error("[input] expected one channel for each of " + std::to_string(sound.mels) + " mel filters, got " +
                   std::to_string(spec.channels) + (spec.is_picture() ? " channels of pictures" : ""));
   }
   if (spec.positions == "learned" && !spec.is_picture() && spec.length < 1)
@@ -148,7 +148,7 @@ InputSpec input_from_json(const std::string& text) {
     else if (key == "sound") spec.sound = sound_of(value);
     else if (key == "mean") spec.mean = numbers_of(key, value);
     else if (key == "deviation") spec.deviation = numbers_of(key, value);
-    else throw Error("[input] unknown or wrong field \"" + key + "\"");
+    else throw Error("[input] the field \"" + key + "\" is unknown, or its value has the wrong type");
   }
   check_input_spec(spec);
   return spec;

@@ -22,7 +22,7 @@ inline nlohmann::json parse_json(std::string_view text) {
   constexpr int deepest = 16;
   constexpr std::int64_t most = 1 << 20;
   std::int64_t values = 0;
-  std::array<std::set<std::string>, deepest + 1> keys;  // of the open objects, by the depth of their members
+  std::array<std::set<std::string>, deepest + 1> keys;  // keys of the open objects, by the depth of their members
   const auto small = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
     if (depth > deepest) throw Error("[json] expected at most " + std::to_string(deepest) + " levels of nesting");
     if (++values > most) throw Error("[json] expected at most " + std::to_string(most) + " values");

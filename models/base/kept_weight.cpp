@@ -40,7 +40,7 @@ std::shared_ptr<const PackedWeight> KeptWeight::packed(const Parameter& weight, 
            p.dtype() == dtype;
   };
   if (packed_ && of_this_weight(*packed_)) return packed_;
-  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // of a replaced weight
+  if (packed_ && packed_->weight().storage() != value.storage()) packed_.reset();  // the weight was replaced
   if (!weight.writable() && !converts) {
     if (!in_mapped_file(value)) return nullptr;
     if (calls_ < first_calls) {

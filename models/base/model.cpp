@@ -57,7 +57,7 @@ void Model::set_precision(Precision precision) {
   if (precision == Precision::bf16)
     for (const auto& [name, parameter] : parameters())
       if (const DType dtype = parameter.value().dtype(); dtype != DType::f32 && !parameter.quantized())
-        throw Error(std::string("[model] precision bf16 requires f32 parameters; ") + name + " is " +
+        throw Error(std::string("[model] precision bf16 requires f32 parameters, but ") + name + " is " +
                     dtype_name(dtype));
   precision_ = precision;
 }
@@ -81,12 +81,12 @@ Tensor Model::features(const Tensor&) const {
 std::string Model::config_for(Task) const { return config(); }
 
 std::string Model::why_stream_is_slow() const {
-  return std::string("its architecture, ") + arch() + ", has no token stream of its own";
+  return std::string("its architecture, ") + arch() + ", does not implement a token stream";
 }
 
 std::unique_ptr<TokenStream> Model::stream() const {
   if (task() != Task::causal_lm)
-    throw Error(std::string("[generate] a ") + arch() + " " + task_name(task()) +
+    throw Error(std::string("[generate] a model with the task ") + task_name(task()) +
                 " can't continue a text: only a causal language model can");
   return std::make_unique<RepeatedPasses>(*this);
 }

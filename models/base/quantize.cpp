@@ -65,8 +65,8 @@ void quantize(const NamedParameters& parameters, DType to) {
     }
     if (!any)
       throw Error(
-          "[quantize] the model has no parameter that can be quantized: no weight of a Linear and no table of an "
-          "Embedding");
+          "[quantize] the model has no parameter that can be quantized: it has neither a Linear nor an "
+          "Embedding whose weights may be quantized");
     std::vector<Rounded> values;
     for (const auto& [which, parameter] : parameters) values.push_back(rounded(which, parameter, to));
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -68,7 +68,9 @@ class ProtobufReader {
   std::string_view text;
 
  private:
-  [[noreturn]] static void fail() { throw Error("[tokenizer] not a SentencePiece model, or truncated"); }
+  [[noreturn]] static void fail() {
+    throw Error("[tokenizer] the data are not a SentencePiece model, or are truncated");
+  }
 
   std::string_view take(std::uint64_t size) {
     if (size > rest_.size()) fail();

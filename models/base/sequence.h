@@ -36,9 +36,9 @@ inline Tensor in_dtype(const Tensor& x, DType dtype) { return x.dtype() == dtype
 // Returns x, converted to f32 if it is bf16. Use this where an operation needs x and a parameter in the same dtype.
 inline Tensor widened(const Tensor& x) { return in_dtype(x, x.dtype() == DType::bf16 ? DType::f32 : x.dtype()); }
 
-// x = run(layer, x, random) for each layer. The random generators are the children `first`, `first` + 1, … of dropout,
-// if given. With `again`, backward computes each layer again. `run` is copied for this, and the layers must live until
-// backward.
+// Computes x = run(layer, x, random) for each layer. The random generators are the children `first`, `first` + 1, … of
+// dropout, if given. With `again`, backward computes each layer again. `run` is copied for this, and the layers must
+// live until backward.
 template <class Layer, class Run>
 Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* dropout, std::uint64_t first,
                       bool again, const Run& run) {

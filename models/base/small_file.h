@@ -8,10 +8,10 @@
 
 namespace weft::detail {
 
-// The maximum sizes of a config.json, first of other programs, then of weft. The first limit is far above the size of
-// real files (enough for 40,000 classes with two copies of each 50-byte label), and such a file is still quick to read.
-// weft's own config.json may be larger, because it contains the tokenizer. weft does not write a config.json above this
-// limit.
+// The maximum sizes of config.json: the first is for files of other programs, the second for weft's files. The first
+// limit is far above the size of real files (enough for 40,000 classes with two copies of each 50-byte label), and such
+// a file is still quick to read. weft's own config.json may be larger, because it contains the tokenizer. weft does not
+// write a config.json above this limit.
 inline constexpr std::uint64_t most_of_config = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t most_of_own_config = std::uint64_t{16} << 20;
 

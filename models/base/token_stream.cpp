@@ -19,12 +19,12 @@ void SteadyModel::check() {
         "[generate] a parameter was written after this text's first token, so the kept results of earlier tokens are "
         "no longer valid: make a new stream");
   } else if (model_->precision() != precision_) {
-    throw Error(std::string("[generate] the model's precision is ") + precision_name(model_->precision()) +
-                "; at this text's first token it was " + precision_name(precision_) + ": make a new stream");
+    throw Error(std::string("[generate] the model's precision is now ") + precision_name(model_->precision()) +
+                ", but it was " + precision_name(precision_) + " at this text's first token: make a new stream");
   }
 }
 
-// Provides memory for the rows at … end - 1. The rows before `at` keep their contents.
+// Provides memory for the rows from `at` to `end` - 1. The rows before `at` keep their contents.
 void TokenRows::make_room(std::int64_t at, std::int64_t end, std::int64_t d, DType dtype) {
   const std::int64_t capacity = rows_.defined() ? rows_.size(0) : 0;
   if (end <= capacity && rows_.unique()) return;

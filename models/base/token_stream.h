@@ -29,7 +29,7 @@ class SteadyModel {
 // One row (d) for each token of one text, in one layer. Copies share their memory until one of them is written.
 class TokenRows {
  public:
-  // Stores the rows (n, d) of the tokens at … at + n - 1. All earlier rows from `at` on are lost.
+  // Stores `rows` (n, d) as the rows of the tokens from `at` to `at` + n - 1. Discards all previous rows from `at` on.
   void put(std::int64_t at, const Tensor& rows);
   // Stores the row of one token, which is row `row` of x (…, d). x must be contiguous.
   void put_row(std::int64_t at, const Tensor& x, std::int64_t row);

@@ -54,7 +54,7 @@ weft_status weft_train(const char* const* texts, const char* const* labels, std:
     LabelledTexts training =
         labelled_rows(strings_of(texts, rows, "texts"), strings_of(labels, rows, "labels"), labelled);
     if (const std::string saved = given.overwrite != 0 ? "" : saved_run(folder); !saved.empty())
-      throw Error("[train] \"" + saved + "\" already exists (options->overwrite replaces it)");
+      throw Error("[train] \"" + saved + "\" already exists; to replace it, set options->overwrite");
     LabelledTexts held = hold_out(training, given.validation, given.seed);
     RunOptions run;
     run.folder = folder;

@@ -152,10 +152,10 @@ void check_finite(const NamedParameters& parameters) {
 json read_metadata(const SafetensorsFile& file) {
   const auto found = file.metadata().find(metadata_key);
   if (found == file.metadata().end())
-    throw Error(
-        "\"" + file.path() +
-        "\" is not a checkpoint of weft, and together with its config.json it has none of the other formats that " +
-        "weft recognizes (" + join(checkpoint_forms()) + ")");
+    throw Error("\"" + file.path() +
+                "\" is not a checkpoint in weft's format, and together with its config.json it has none of the other "
+                "formats that " +
+                "weft recognizes (" + join(checkpoint_forms()) + ")");
   const json metadata = parse_json(found->second);
   if (metadata.at("version") != format_version)
     throw Error("\"" + file.path() + "\" has format version " + metadata.at("version").dump() +
@@ -269,7 +269,7 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
   const bool is_own = file.metadata().count(metadata_key) > 0;
   const json config = read_config(folder, is_own ? most_of_own_config : most_of_config);
   if (!config.is_null() && !config.is_object())
-    throw Error("\"" + config_path(folder) + "\" is damaged: not a JSON object");
+    throw Error("\"" + config_path(folder) + "\" is damaged: it is not a JSON object");
   return load_checked(file, options, [&](const json& metadata) {
     if (!config.is_null() && !same_model(config, metadata))
       throw Error("\"" + config_path(folder) + "\" belongs to a different model than \"" + file.path() + "\"");

@@ -89,9 +89,8 @@ std::vector<std::string> copy_but_heads(const Model& from, const Model& to,
                   ", but the model that receives it has " + to_string(shape));
   }
   if (others.size() == parameters.size())
-    throw Error(std::string("[checkpoint] the ") + to.arch() +
-                " that receives the parameters has no parameter in common with the " + from.arch() +
-                " that they come from");
+    throw Error(std::string("[checkpoint] the model that receives the parameters (") + to.arch() +
+                ") has no parameter in common with the model whose parameters are copied (" + from.arch() + ")");
   for (auto& [name, parameter] : parameters)
     if (std::find(others.begin(), others.end(), name) == others.end())
       parameter.assign(raw::convert(values.at(name), parameter.value().dtype()));

@@ -223,7 +223,7 @@ void EncodedText::copy(std::int64_t begin, std::int64_t count, std::int64_t* out
     }
     if (out[i] >= symbols_)
       throw Error("[text] expected ids below " + std::to_string(symbols_) + ", got " + std::to_string(out[i]) +
-                  ": the file of ids was changed while it was read; remove it");
+                  ": the file in which weft stores the text's ids was changed while weft read it; remove that file");
   }
 }
 

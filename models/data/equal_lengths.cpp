@@ -23,7 +23,7 @@ std::int64_t predicted_of(const Tensor& target, bool per_token) {
   return std::count_if(all.begin(), all.end(), [](std::int64_t t) { return t != ignored_target; });
 }
 
-// Returns the rows first … end - 1. Unless length is 0, each row has only its first `length` positions.
+// Returns the rows from `first` to `end` - 1. Unless `length` is 0, each row has only its first `length` positions.
 Tensor part(const Tensor& x, std::int64_t first, std::int64_t end, std::int64_t length) {
   if (!x.defined()) return x;
   const Tensor rows = slice(x, 0, first, end);

@@ -85,7 +85,7 @@ void check_tags(const TargetKind& kind, const LabelledTexts& rows, std::size_t r
   if (kind.task != Task::tagging) return;
   const std::int64_t tags = target_of_row(kind, rows, row).size(0);
   if (tags != frames)
-    throw Error("[rows] row " + row_name(rows, row) + ": expected a tag for each of " + std::to_string(frames) +
+    throw Error("[rows] row " + row_name(rows, row) + ": expected one tag for each of " + std::to_string(frames) +
                 " frames, got " + std::to_string(tags));
 }
 

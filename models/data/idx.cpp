@@ -61,8 +61,9 @@ std::string labels_path(std::string path) {
 std::vector<std::int64_t> read_labels(const std::string& pictures, std::int64_t count) {
   const std::string path = labels_path(pictures);
   if (path.empty())
-    throw Error("\"" + pictures +
-                "\": expected a name with images-idx3, which determines the name of the file with the labels");
+    throw Error(
+        "\"" + pictures +
+        "\": expected a file name with images-idx3, because the name of the file with the labels follows from it");
   const std::string where = "\"" + path + "\"";
   if (!std::filesystem::exists(path))
     throw Error(where + ", the file with the labels of \"" + pictures + "\", doesn't exist");

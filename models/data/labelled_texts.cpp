@@ -118,7 +118,7 @@ FileBytes row_bytes(const std::string& path, const std::string& where) {
   if (type == fs::file_type::directory)
     throw BadRow(where + ": expected a file for each row, got a folder (--skip-bad-rows skips such folders)");
   if (type != fs::file_type::regular)  // reading a pipe would block
-    throw BadRow(where + ": expected a regular file (--skip-bad-rows skips others)");
+    throw BadRow(where + ": expected a regular file (--skip-bad-rows skips all other files)");
   return bytes_of(path);
 }
 

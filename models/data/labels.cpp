@@ -60,8 +60,9 @@ std::vector<std::string> words_of(const std::string& text) {
 
 void check_padding(const Model& model, const Tokenizer& tokenizer, const char* who) {
   if (model.skips_padding() && tokenizer.special().pad.value_or(pad_id) != pad_id)
-    throw Error(std::string("[") + who + "] a " + model.arch() + " ignores id 0 as padding, but the tokenizer, " +
-                tokenizer.kind() + ", pads with id " + std::to_string(*tokenizer.special().pad));
+    throw Error(std::string("[") + who + "] the architecture " + model.arch() +
+                " ignores id 0 as padding, but the tokenizer, " + tokenizer.kind() + ", pads with id " +
+                std::to_string(*tokenizer.special().pad));
 }
 
 std::vector<double> softmax_of(const Tensor& logits, const char* who) {

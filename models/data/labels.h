@@ -35,7 +35,7 @@ std::vector<double> softmax_of(const Tensor& logits, const char* who);
 // Returns "1", "2", …, the default names of labels.
 std::vector<std::string> numbered_labels(std::int64_t count);
 
-// Returns the model's logits (b, classes) for the rows of tokens (b, n). Each row is a separate forward pass, because
+// Returns the model's logits (b, classes) for the rows of tokens (b, n). Each row has a separate forward pass, because
 // the last bits of a product depend on its number of rows. The result of a text thus doesn't depend on the other texts
 // of the batch. Several threads compute rows in parallel.
 Tensor logits_of_rows(const Model& model, const Tensor& tokens);

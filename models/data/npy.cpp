@@ -167,7 +167,8 @@ std::string npy_labels_path(const std::string& path) {
     labels[i] = 'y';
     throw Error("\"" + labels + "\", the file with the labels of \"" + path + "\", doesn't exist");
   }
-  throw Error("\"" + path + "\": expected a name with an x, such as train-x.npy, whose labels are in train-y.npy");
+  throw Error("\"" + path +
+              "\": expected a file name with an x, such as train-x.npy, so that the labels are in train-y.npy");
 }
 
 // Returns the label of a row as a text, as in the other formats of labeled texts.

@@ -148,13 +148,14 @@ std::shared_ptr<const Objective> make_objective(Task task, const std::vector<std
     const bool classes = task == Task::classifier || task == Task::tagging;
     if (count < 1) throw Error("[objective] expected at least one output");
     if (!classes && (!options.class_weights.empty() || options.focal_gamma != 0))
-      throw Error(std::string("[objective] a ") + task_name(task) + " has no classes to weigh");
+      throw Error(std::string("[objective] the task ") + task_name(task) + " has no classes to weight");
     if (!numbers && options.huber_delta != 0)
-      throw Error(std::string("[objective] a ") + task_name(task) + " has no Huber loss");
+      throw Error(std::string("[objective] the task ") + task_name(task) + " has no Huber loss");
     if (classes) return std::make_shared<Classes>(outputs, options, task == Task::tagging);
     if (numbers) return std::make_shared<Numbers>(count, options.huber_delta);
     if (task == Task::multilabel) return std::make_shared<Multilabel>(count);
-    throw Error(std::string("[objective] expected one of weft's own tasks on rows, got ") + task_name(task));
+    throw Error(std::string("[objective] expected one of weft's own tasks that learn from rows, got ") +
+                task_name(task));
   });
 }
 

@@ -156,7 +156,7 @@ void PairData::check_negatives() const {
   for (const auto* side : {&training_.texts, &training_.labels})
     if (all_equal(*side))
       throw Error(std::string("[pairs] expected training rows that differ, got ") +
-                  std::to_string(training_.texts.size()) + " rows with the same tokens in the " +
+                  std::to_string(training_.texts.size()) + " rows that all have the same tokens in the " +
                   (side == &training_.texts ? "text" : "label"));
 }
 

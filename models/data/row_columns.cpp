@@ -187,7 +187,7 @@ class Finder {
       const auto found = place(wanted);
       if (!found)
         throw Error(where_ + ": expected the " + (key == "second" ? "second " : "") + "text in column \"" + wanted +
-                    "\"; it has " + columns_there() + " (--columns " + key +
+                    "\"; the file has " + columns_there() + " (--columns " + key +
                     "=NAME chooses it, by name or by number from 1)");
       columns.push_back(*found);
     }
@@ -199,7 +199,7 @@ class Finder {
   }
 
   [[noreturn]] void cant_tell(const char* what) const {
-    throw Error(where_ + ": can't tell which column is the " + what + "; it has " + columns_there() +
+    throw Error(where_ + ": can't tell which column is the " + what + "; the file has " + columns_there() +
                 " (--columns text=NAME,label=NAME chooses them, by name or by number from 1)");
   }
 
@@ -215,10 +215,10 @@ class Finder {
   std::size_t column(const std::string& wanted) const {
     if (const auto found = place(wanted)) return *found;
     throw Error(where_ + ": --columns: expected a column's name, or its number from 1, got \"" + wanted +
-                "\"; it has " + columns_there());
+                "\"; the file has " + columns_there());
   }
 
-  // Returns the column, which was selected by its name. Throws an Error if another column has the same name.
+  // Returns `column`, which the user selected by its name. Throws an Error if another column has the same name.
   std::size_t only_one(std::size_t column) const {
     for (std::size_t i = 0; i < names_.size(); ++i)
       if (i != column && names_[i] == names_[column])

@@ -124,7 +124,8 @@ RowData::RowData(RowSet training, RowSet validation, RowDataOptions options)
   if (!o.objective) o.objective = make_objective(o.task, o.outputs);
   if (o.outputs.empty()) throw Error("[rows] expected the names of the outputs");
   if (task_kind(o.task).outputs == OutputShape::symbols)
-    throw Error(std::string("[rows] expected a task on rows; a ") + task_name(o.task) + " learns from a text");
+    throw Error(std::string("[rows] expected a task that learns from rows, but ") + task_name(o.task) +
+                " learns from a text");
   if (o.input.defined()) check_input_spec(o.input);
   else if (o.tokenizer->size() == 0) throw Error("[rows] expected a tokenizer, or an input of frames, got neither");
   if (o.input.is_picture()) o.length = o.input.patches();

@@ -120,7 +120,7 @@ DataFormat sniffed(const Content& content, const Content& sample, const Labelled
   const std::size_t inside = first.find_first_not_of(" \t\r\n", 1);
   if (first.substr(0, 1) == "[" && inside != std::string_view::npos && first[inside] == '{')
     throw Error(sample.where +
-                ": expected a JSON object in each line, got a JSON array (jq -c '.[]' FILE > NEW makes them)");
+                ": expected a JSON object in each line, got a JSON array (jq -c '.[]' FILE > NEW converts it)");
   const std::string_view line = first.substr(0, first.find_first_of("\r\n"));
   if (line.find(fasttext_prefix) != std::string_view::npos) return DataFormat::fasttext;
   const auto delimiter = best_delimiter(content, sample, options);
@@ -243,8 +243,9 @@ std::size_t conll_column(const std::string& where, const std::string& number) {
 RowForm conll_form(const std::string& where, const LabelledOptions& options, bool labelled) {
   RowForm form;
   form.format = DataFormat::conll;
-  if (!options.second.empty()) throw Error(where + ": conll has no second text (--columns)");
-  if (options.text.size() > 1) throw Error(where + ": conll has one column of words (--columns names several)");
+  if (!options.second.empty()) throw Error(where + ": rows in the format conll have no second text (--columns)");
+  if (options.text.size() > 1)
+    throw Error(where + ": rows in the format conll have only one column of words, but --columns names several");
   if (!options.text.empty()) form.conll.word = conll_column(where, options.text[0]);
   if (!options.label.empty()) form.conll.tag = conll_column(where, options.label);
   if (!labelled) form.label.reset();
@@ -283,7 +284,7 @@ DataFormat format_of_texts(const Content& content, const Content& sample, const 
 // Throws an Error if options for tables are given, but the rows are not a table.
 void check_is_table(const std::string& where, DataFormat format, const LabelledOptions& options) {
   if (is_delimited(format)) return;
-  const std::string name = where + ": " + data_format_name(format);
+  const std::string name = where + ": the format " + data_format_name(format);
   if (options.header) throw Error(name + " has no header (--header applies to csv, tsv and semicolon)");
   if (options.literal_quotes)
     throw Error(name + " has no fields in quotation marks (--literal-quotes applies to csv, tsv and semicolon)");
@@ -300,7 +301,7 @@ RowForm find_form(const Content& content, const LabelledOptions& options) {
   if (format == DataFormat::jsonl) return without_other_keys(jsonl_form(sample, options, true));
   if (format == DataFormat::conll) return conll_form(content.where, options, true);
   if (!options.text.empty() || !options.second.empty() || !options.label.empty())
-    throw Error(content.where + ": " + data_format_name(format) +
+    throw Error(content.where + ": the format " + data_format_name(format) +
                 " has no columns to choose from (--columns applies to csv, tsv, semicolon and jsonl)");
   RowForm form;
   form.format = format;
@@ -383,7 +384,7 @@ std::string text_of_row(const std::vector<std::string>& fields, const RowForm& f
 void check_fields(RowReader& rows, const std::vector<std::string>& fields, const RowForm& form) {
   if (fields.size() != form.columns)
     rows.fail("expected " + std::to_string(form.columns) + " columns as in row 1, got " + std::to_string(fields.size()),
-              "--format and --columns say how to read rows");
+              "--format and --columns set how rows are read");
 }
 
 }  // namespace weft::detail

@@ -127,7 +127,7 @@ class FasttextRows : public RowReader {
         fields[1].append(word);
       }
     }
-    if (labels == 0) fail(std::string("expected a label, a word that begins with ") + fasttext_prefix);
+    if (labels == 0) fail(std::string("expected a label, which is a word that begins with ") + fasttext_prefix);
     if (labels > 1) count_several();
   }
 };
@@ -223,10 +223,10 @@ void RowReader::fail(const std::string& what, const std::string& hint) {
 WrongBytes wrong_bytes(std::string_view text, std::size_t before) {
   const std::size_t bad = first_bad_byte(text);
   if (bad == text.size()) return {};
-  const std::string byte = " at byte " + std::to_string(before + bad);
+  const std::string byte = "byte " + std::to_string(before + bad);
   if (text[bad] == 0)
-    return {"a 0" + byte + ", which does not occur in text", "is it UTF-16? " + convert_hint("UTF-16LE")};
-  return {"invalid UTF-8" + byte, "is it of another encoding? " + convert_hint("ISO-8859-1")};
+    return {byte + " is 0, which does not occur in text", "is it UTF-16? " + convert_hint("UTF-16LE")};
+  return {"invalid UTF-8 at " + byte, "is it in another encoding? " + convert_hint("ISO-8859-1")};
 }
 
 std::string convert_hint(const char* encoding) {

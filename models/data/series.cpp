@@ -32,7 +32,7 @@ std::optional<std::size_t> index_of(const std::vector<std::string>& names, const
 
 std::size_t column_of(const std::vector<std::string>& names, const std::string& name, const std::string& where) {
   if (const auto found = index_of(names, name)) return *found;
-  throw Error(where + ": expected a column \"" + name + "\"; it has " + join(names));
+  throw Error(where + ": expected a column \"" + name + "\"; the columns are " + join(names));
 }
 
 // Returns the delimiter that divides the first row into the most fields.
@@ -96,7 +96,7 @@ void check(const ForecastOptions& options) {
                 " rows that the model reads, got " + std::to_string(options.season));
 }
 
-// Returns the rows first … end - 1 of some columns: (end - first, columns).
+// Returns the rows from `first` to `end` - 1 of some columns: (end - first, columns).
 Tensor block(const Series& series, const std::vector<std::size_t>& columns, std::int64_t first, std::int64_t end) {
   std::vector<float> values;
   for (std::int64_t row = first; row < end; ++row)
@@ -104,7 +104,7 @@ Tensor block(const Series& series, const std::vector<std::size_t>& columns, std:
   return Tensor::from(values, {end - first, std::ssize(columns)});
 }
 
-// Returns the windows whose targets are in the rows begin … end - 1.
+// Returns the windows whose targets are in the rows from `begin` to `end` - 1.
 RowSet windows(const std::shared_ptr<const Series>& series, const Places& places, const ForecastOptions& options,
                std::int64_t begin, std::int64_t end) {
   const std::int64_t n = options.length, h = options.horizon, first = std::max<std::int64_t>(begin - n, 0);

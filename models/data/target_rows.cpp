@@ -157,7 +157,7 @@ TargetKind find_targets(Task task, const LabelledTexts& rows) {
     return kind;
   }
   if (task != Task::multilabel && task != Task::tagging)
-    throw Error(std::string("[rows] expected a regression, a multilabel or a tagging task, got ") + task_name(task));
+    throw Error(std::string("[rows] expected the task regression, multilabel or tagging, got ") + task_name(task));
   std::set<std::string> names;
   for (const std::string& label : rows.names)
     for (const std::string& name : parts_of(label, task == Task::tagging ? ' ' : between_labels)) names.insert(name);

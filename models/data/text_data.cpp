@@ -42,7 +42,7 @@ void check_batch(const std::string& where, std::int64_t length, std::int64_t low
   if (batch < 1) throw Error("[" + where + "] expected a batch of at least 1 sequence, got " + std::to_string(batch));
   if (needed > static_cast<double>(os::physical_memory()) / 4)
     throw Error("[" + where + "] a batch of " + std::to_string(batch) + " sequences of " + std::to_string(length) +
-                " tokens doesn't fit into memory: choose a smaller one");
+                " tokens doesn't fit into memory: choose a smaller batch or shorter sequences");
 }
 
 Tensor Data::loss(const Tensor& output, const Batch& batch) const { return cross_entropy(output, batch.target); }
@@ -82,7 +82,7 @@ TextData::TextData(EncodedText text, std::shared_ptr<const Tokenizer> tokenizer,
     throw Error("[text] expected percentages for training and validation with a sum of at most 100, got " +
                 std::to_string(split.training) + " and " + std::to_string(split.validation));
   if (task_source(task) != Source::text)
-    throw Error(std::string("[text] a ") + task_name(task) + " is not a language model");
+    throw Error(std::string("[text] expected a task that learns from a text, got ") + task_name(task));
   if (task == Task::masked_lm && !tokenizer_->special().mask)
     throw Error(std::string("[text] a masked language model needs a tokenizer with a mask symbol; this tokenizer, ") +
                 tokenizer_->kind() + ", has none");

@@ -43,7 +43,7 @@ FnetConfig checked(FnetConfig config) {
   return config;
 }
 
-// Whether a classifier with this head has no pooler.
+// Whether a model with this head has no pooler.
 bool has_no_pooler(FnetHead head) noexcept { return head == FnetHead::last || head == FnetHead::mean; }
 
 void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
@@ -52,8 +52,8 @@ void check_classes(FnetHead head, std::int64_t classes, std::int64_t d_model) {
                 std::to_string(classes));
   };
   if (head == FnetHead::next_sentence && classes != next_sentence_classes)
-    fail(next_sentence_classes, "those of a next-sentence head");
-  if (head == FnetHead::pooler && classes != d_model) fail(d_model, "the width of the pooler");
+    fail(next_sentence_classes, "as many as a next-sentence head has");
+  if (head == FnetHead::pooler && classes != d_model) fail(d_model, "as many as the channels of the pooler");
 }
 
 // Returns the token types (b, n) of rows with two texts. The tokens after the row's first separator, up to and
@@ -82,22 +82,23 @@ Fnet::Fnet(const ModelSpec& spec, const Init& init)
       encoder_(config_, spec.vocabulary, init.child(0), spec.input) {
   if (task_ == Task::causal_lm)
     throw Error(std::string("[fnet] FNet can't be a causal language model, because ") + no_causal_lm +
-                "; train a masked-lm or a classifier");
+                "; choose another task, such as masked-lm or classifier");
   const std::int64_t d = config_.d_model;
   const FnetHead head = fnet_head_from_name(config_.head);
   const OutputShape outputs = task_kind(task_).outputs;
   const bool per_row = outputs == OutputShape::per_row, reads_tokens = vocabulary_ > 0;
   if (input_.patches() > config_.seq_len)
     throw Error("[fnet] expected a seq_len of at least " + std::to_string(input_.patches()) +
-                ", the patches of a picture, got " + std::to_string(config_.seq_len));
+                ", the number of patches in a picture, got " + std::to_string(config_.seq_len));
   if (per_row) {
     check_classes(head, spec.classes, d);
     if (head == FnetHead::task && config_.layers == 0 && reads_tokens)
       throw Error(
-          "[fnet] a classifier without layers sees only the first token, [CLS], of each text: expected at least 1 "
+          "[fnet] a model without layers sees only the first token, [CLS], of each text: expected at least 1 "
           "layer, or the head \"mean\"");
   }
-  if (!per_row && has_no_pooler(head)) throw Error("[fnet] the head \"" + config_.head + "\" is only for classifiers");
+  if (!per_row && has_no_pooler(head))
+    throw Error("[fnet] the head \"" + config_.head + "\" is only for tasks with one output per row");
   if ((outputs == OutputShape::per_token || (per_row && task_ != Task::classifier)) &&
       (head == FnetHead::pooler || head == FnetHead::next_sentence))
     throw Error("[fnet] the task " + std::string(task_name(task_)) + " does not support the head \"" + config_.head +

@@ -103,7 +103,7 @@ Tensor FnetEmbeddings::words(const Tensor& tokens) const {
 Tensor FnetEmbeddings::around(const Tensor& x, const Tensor& types, Precision precision) const {
   const std::int64_t n = x.size(1);
   if (!learned) {
-    if (types.defined()) throw Error("[fnet] only embeddings of the kind bert have types of tokens");
+    if (types.defined()) throw Error("[fnet] only embeddings of the kind bert support token types");
     return in_precision(positions_ ? add(x, (*positions_)(0, n, x.dtype())) : x, precision);
   }
   const Tensor places = slice(learned->position.weight, 0, 0, n);  // (n, d_model)

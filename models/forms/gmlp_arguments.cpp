@@ -37,7 +37,7 @@ GmlpArguments::GmlpArguments(const SafetensorsFile& file) {
   for (const Fixed& argument : fixed()) {
     const json value = all_.value(argument.theirs, json());
     if (!value.is_null() && std::find(argument.values.begin(), argument.values.end(), value) == argument.values.end())
-      fail(std::string(argument.theirs) + " " + value.dump() + " is " + argument.what +
+      fail(std::string(argument.theirs) + " " + value.dump() + " means " + argument.what +
            ", which weft's gMLP does not support");
   }
 }
@@ -47,7 +47,7 @@ Task GmlpArguments::task(const LoadOptions& options) const {
   bool causal = wanted == Task::causal_lm;
   if (all_.is_object()) read_key(path_, all_, "causal", causal);
   if (options.task && causal != (wanted == Task::causal_lm))
-    fail(std::string("\"causal\" says that the model is not a ") + task_name(wanted));
+    fail(std::string("the value of \"causal\" contradicts the task ") + task_name(wanted));
   return options.task.value_or(causal ? Task::causal_lm : Task::masked_lm);
 }
 

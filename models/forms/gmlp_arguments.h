@@ -14,8 +14,9 @@ class GmlpArguments {
   // Throws an Error that names the file and the argument if weft's gMLP doesn't support an argument.
   explicit GmlpArguments(const SafetensorsFile& file);
 
-  // Returns the task. If there are arguments, `causal` decides, which is false by default. Otherwise the options
-  // decide, and the default is a causal language model. Throws an Error if arguments and options contradict each other.
+  // Returns the task. If there are arguments, the argument `causal` decides, whose default is false. Otherwise the
+  // options decide, and the default is a causal language model. Throws an Error if arguments and options contradict
+  // each other.
   Task task(const LoadOptions& options) const;
   // Throws an Error if the sizes in the arguments differ from those of the tensors.
   void check_sizes(const GmlpConfig& config, std::int64_t vocabulary) const;

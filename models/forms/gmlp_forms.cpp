@@ -62,7 +62,7 @@ GmlpConfig config_in(const SafetensorsFile& file, const GmlpForm& form) {
   config.positions = form.positions;
   config.d_model = size_in(file, their(form, "embedding.weight"), 1);
   config.layers = count_layers(file, form.has_heads ? "layers.*." : "encoder.layers.*.");
-  if (config.layers == 0) throw Error("\"" + file.path() + "\": no " + their(form, "blocks.0.sgu.weight"));
+  if (config.layers == 0) throw Error("\"" + file.path() + "\" has no tensor " + their(form, "blocks.0.sgu.weight"));
   config.d_ffn = size_in(file, their(form, "blocks.0.proj1.weight"), 0);
   config.seq_len = size_in(file, their(form, "blocks.0.sgu.weight"), form.has_heads ? 1 : 0);
   return config;

@@ -62,7 +62,7 @@ class Reader {
     const LoadReport report = load_parameters(
         *made.model, file_, [this](const std::string& tensor) { return role_of(tensor); }, {purpose_, false});
     for (const std::string& name : report.left_out)
-      notes_.push_back(name + " is ignored: weft computes it itself, or nothing reads it");
+      notes_.push_back("the tensor " + name + " is ignored: weft computes its values, or does not need them");
     made.info.length = fnet_.seq_len;
     made.info.labels = labels_;
     made.info.form = "huggingface-fnet";
@@ -103,7 +103,7 @@ class Reader {
       const bool language_model = kind.task == Task::masked_lm;
       if (kind_ == nullptr && has(kind.head_prefix) && (!language_model || has("cls.predictions."))) kind_ = &kind;
     }
-    if (kind_ == nullptr) throw Error("\"" + file_.path() + "\" has no tensor");
+    if (kind_ == nullptr) throw Error("\"" + file_.path() + "\" has no tensors");
   }
 
   void read_config() {
@@ -125,7 +125,7 @@ class Reader {
     read_key(path_, config_, "type_vocab_size", fnet_.types);
     read_key(path_, config_, "layer_norm_eps", fnet_.eps);
     read_key(path_, config_, "tie_word_embeddings", fnet_.tied);
-    read_key(path_, config_, "use_tpu_fourier_optimizations", tpu);  // it does not change the function
+    read_key(path_, config_, "use_tpu_fourier_optimizations", tpu);  // the option does not change the model's results
     if (fnet_.d_ffn < 1) fail("expected an intermediate_size of at least 1, got " + std::to_string(fnet_.d_ffn));
     try {
       fnet_.activation = activation_name(activation_from_name(act));
@@ -154,8 +154,8 @@ class Reader {
       fail("the architecture requires the tensor " + weight + ", which is not in model.safetensors");
     const Shape& shape = file_.shape(weight);
     if (shape.empty() || shape[0] < count)
-      fail(std::to_string(count) + " labels (id2label, num_labels), but " + weight + " has the shape " +
-           to_string(shape));
+      fail("there are " + std::to_string(count) + " labels (id2label, num_labels), but the tensor " + weight +
+           " in model.safetensors has the shape " + to_string(shape));
   }
 
   std::vector<std::string> named_labels() const {
@@ -191,7 +191,8 @@ class Reader {
     std::int64_t pad = config_.contains("pad_token_id") ? -1 : usual_pad;  // if it is null, there is no padding
     read_key(path_, config_, "pad_token_id", pad);
     if (pad >= 0 && pad < vocabulary_) ids["pad"] = pad;
-    notes_.push_back("there is no spiece.model and no tokenizer.json: texts are ids, separated by spaces");
+    notes_.push_back(
+        "there is neither a spiece.model nor a tokenizer.json: write texts as token ids, separated by spaces");
     return tokenizer_from_json(ids.dump());
   }
 

@@ -15,7 +15,7 @@ struct FnetKind {
   const char* architecture;  // in config.json
   Task task;
   FnetHead head;
-  const char* head_prefix;  // of the tensors that identify the class; for a classifier the tensors of its head
+  const char* head_prefix;  // of the names of the tensors that identify the class; for a classifier, those of its head
 };
 inline constexpr FnetKind kinds[] = {
     {"FNetForPreTraining", Task::masked_lm, FnetHead::next_sentence, "cls.seq_relationship."},

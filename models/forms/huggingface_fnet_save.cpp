@@ -26,7 +26,7 @@ const FnetKind& kind_of(Task task, FnetHead head) {
     if (kind.task == task &&
         (kind.head == head || (task == Task::masked_lm && head == FnetHead::task && kind.head == FnetHead::pooler)))
       return kind;
-  refuse(std::string("the format has no ") + task_name(task) + " with this head");
+  refuse(std::string("the format does not support this head for the task ") + task_name(task));
 }
 
 std::string their_activation(const std::string& name) {
@@ -67,7 +67,8 @@ std::vector<std::pair<std::string, Tensor>> tensors_of(const Fnet& model, const 
     tensors.emplace_back("cls.predictions.decoder.bias", value_of(model, "head.bias"));
   if (kind.task == Task::masked_lm && fnet_head_from_name(config.head) == FnetHead::task) {
     notes.push_back(
-        "transformers' masked language model has a pooler that it doesn't use; this model has none: weft wrote zeros");
+        "the model has no pooler: weft wrote zeros for the pooler of transformers' masked language model, which does "
+        "not use it");
     const std::string pooler = std::string(base_prefix) + "pooler.dense.";
     tensors.emplace_back(pooler + "weight", Tensor::zeros({config.d_model, config.d_model}));
     tensors.emplace_back(pooler + "bias", Tensor::zeros({config.d_model}));
@@ -111,8 +112,9 @@ ordered_json config_of(const Checkpoint& checkpoint, const FnetConfig& config, c
 
 std::vector<std::string> save_fnet(const std::string& folder, const Checkpoint& checkpoint) try {
   const auto* model = dynamic_cast<const Fnet*>(checkpoint.model.get());
-  if (model == nullptr) refuse(std::string("the format is for FNet, but this model is a ") + checkpoint.model->arch());
-  if (quantized_to(model->parameters())) refuse("the model is quantized: use the original one");
+  if (model == nullptr)
+    refuse(std::string("the format is for FNet, but this model has the architecture ") + checkpoint.model->arch());
+  if (quantized_to(model->parameters())) refuse("the model is quantized: use the original model");
   const auto config = config_from_json<FnetConfig>("fnet", model->config());
   if (norm_place_from_name(config.norm) != NormPlace::post)
     refuse("the format does not support norms placed \"" + config.norm + "\"");

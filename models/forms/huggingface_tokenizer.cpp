@@ -157,7 +157,7 @@ class Reader {
           Steps{"pieces", false, true, false, characters}, Steps{"pieces", true, true, false, characters}})
       if (given == json(normalizer_of(steps))) steps_ = steps;
     if (steps_.pipeline.empty())
-      refuse("normalizer", "of quotation marks, accents, case and SentencePiece's characters");
+      refuse("normalizer", "for quotation marks, accents, case and SentencePiece's characters");
     made_.characters = from_base64(characters);
     made_.spaces = steps_.spaces;
     to_["keep_accents"] = accents;
@@ -170,7 +170,7 @@ class Reader {
     const json& given = part("pre_tokenizer");
     if (steps_.pipeline == "albert" ? !is_metaspace(given) : given != json(pre_tokenizer_of(steps_)))
       refuse("pre_tokenizer",
-             steps_.has_frame() ? "a Metaspace before each word" : "the one that belongs to the normalizer");
+             steps_.has_frame() ? "a Metaspace before each word" : "the pre-tokenizer that belongs to the normalizer");
   }
 
   void read_pieces() {
@@ -180,7 +180,7 @@ class Reader {
       refuse("model", "a Unigram without byte_fallback");
     for (const json& piece : model.at("vocab")) {
       if (!piece.is_array() || piece.size() != 2 || !piece.at(0).is_string() || !piece.at(1).is_number())
-        throw Error("\"" + path_ + "\": expected a vocab of names with scores, got " + piece.dump());
+        throw Error("\"" + path_ + "\": expected \"vocab\" to be a list of names with scores, got " + piece.dump());
       made_.pieces.push_back({piece.at(0).get<std::string>(), piece.at(1).get<float>()});
       Piece& made = made_.pieces.back();
       if (steps_.pipeline == "albert" && is_number_with_comma(made.name) && made.score <= -left_out)
@@ -204,7 +204,8 @@ class Reader {
       if (token.is_object()) read_key(path_, token, "id", id);
       if (token.is_object()) read_key(path_, token, "content", name);
       if (id < 0 || id >= std::ssize(made_.pieces) || made_.pieces[static_cast<std::size_t>(id)].name != name)
-        throw Error("\"" + path_ + "\": weft supports only added tokens that are pieces, got " + token.dump());
+        throw Error("\"" + path_ + "\": weft supports only added tokens that are pieces of the model, got " +
+                    token.dump());
       if (id != made_.unknown_id) made_.pieces[static_cast<std::size_t>(id)].kind = SentencePieceModel::control;
     }
   }
@@ -324,7 +325,8 @@ void write_tokenizer(FileSet& files, const Tokenizer& tokenizer, std::int64_t le
     files.write(tokenizer_name, tokenizer_json(model, special, settings).dump() + "\n");
   else
     notes.push_back(
-        "tokenizer.json, which transformers 5 reads, was not written: the tokenizer is not a unigram with " +
+        "tokenizer.json, which transformers 5 reads, was not written: the tokenizer is not a unigram model with the "
+        "pieces " +
         settings.at("cls_token").get<std::string>() + " and " + settings.at("sep_token").get<std::string>());
   for (const char* ours : {"unit", "model", "size", "pipeline"}) settings.erase(ours);
   settings["model_max_length"] = length;

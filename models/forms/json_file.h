@@ -14,7 +14,7 @@ inline nlohmann::json read_json_object(const std::string& path, std::uint64_t mo
   const os::MappedFile file = map_small_file(path, most);
   try {
     const nlohmann::json object = parse_json({reinterpret_cast<const char*>(file.data), file.size});
-    if (!object.is_object()) throw Error("not a JSON object");
+    if (!object.is_object()) throw Error("the file is not a JSON object");
     return object;
   } catch (const Error& error) {
     throw Error("\"" + path + "\": " + error.what());

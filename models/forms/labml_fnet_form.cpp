@@ -63,7 +63,7 @@ Checkpoint load(const std::string& path, const LoadOptions& options) {
   const std::int64_t classes = size_in(file, "generator.weight", 0);
   const ModelSpec spec = model_spec(config, Task::classifier, vocabulary, classes);
   Checkpoint made = load_state_dict(file, form_name, spec, rename, options.purpose);
-  made.info.notes.emplace_back("the tensors don't show the activation; weft assumes relu, like labml");
+  made.info.notes.emplace_back("the tensors don't show the activation: weft assumes relu, as in labml-nn");
   made.info.notes.emplace_back("rows end with [CLS], the token that is classified, and are padded before it");
   return made;
 }

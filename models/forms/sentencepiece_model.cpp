@@ -58,7 +58,7 @@ SentencePieceModel parse_sentencepiece(const std::string& bytes) {
         if (normalizer.field == normalizer_prefix) model.spaces = normalizer.number == 0;
       }
   }
-  if (model.pieces.empty()) throw Error("[tokenizer] not a SentencePiece model: it has no pieces");
+  if (model.pieces.empty()) throw Error("[tokenizer] the data are not a SentencePiece model: there are no pieces");
   return model;
 }
 

@@ -45,8 +45,8 @@ Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form,
     made.tokenizer = tokenizer_from_json("{\"unit\":\"ids\",\"size\":" + std::to_string(spec.vocabulary) + "}");
     const LoadReport report = load_parameters(*made.model, file, rename, {purpose, false});
     for (const std::string& name : report.left_out)
-      made.info.notes.push_back(name + " is ignored: weft computes it itself");
-    made.info.notes.emplace_back("the format has no tokenizer: texts are ids, separated by spaces");
+      made.info.notes.push_back("the tensor " + name + " is ignored: weft computes its values");
+    made.info.notes.emplace_back("the format has no tokenizer: write texts as token ids, separated by spaces");
     made.info.length = made.model->max_length();
     made.info.form = form;
     return made;
@@ -71,8 +71,9 @@ void refuse_to_write(const std::string& form, const std::string& what) {
 void check_writable(const std::string& form, const Model& model, const std::string& arch,
                     const std::vector<Task>& tasks) {
   if (model.arch() != arch)
-    refuse_to_write(form, "the format is for " + arch + " models, but this is a " + model.arch());
-  if (quantized_to(model.parameters())) refuse_to_write(form, "the model is quantized: use the original one");
+    refuse_to_write(
+        form, "the format is for the architecture " + arch + ", but this model has the architecture " + model.arch());
+  if (quantized_to(model.parameters())) refuse_to_write(form, "the model is quantized: use the original model");
   if (std::find(tasks.begin(), tasks.end(), model.task()) == tasks.end())
     refuse_to_write(form, std::string("the format does not support the task ") + task_name(model.task()));
 }
@@ -80,7 +81,8 @@ void check_writable(const std::string& form, const Model& model, const std::stri
 void note_padding(const Checkpoint& checkpoint, std::vector<std::string>& notes) {
   const std::string length = std::to_string(checkpoint.info.pad_to);
   if (checkpoint.info.pad_to > 0)
-    notes.push_back("rows were padded to " + length + " tokens, which this format can't store: use --pad-to " + length);
+    notes.push_back("rows were padded to " + length +
+                    " tokens in training, but this format can't store that length: use --pad-to " + length);
 }
 
 std::vector<std::string> save_state_dict(const std::string& folder, const Checkpoint& checkpoint,
@@ -88,8 +90,8 @@ std::vector<std::string> save_state_dict(const std::string& folder, const Checkp
                                          const nlohmann::ordered_json& config) try {
   const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, Places::together);
-  // If the files are replaced one after the other, model.safetensors must never exist beside the config.json of another
-  // model, or without its own config.json.
+  // If the files are replaced one after the other, model.safetensors must never exist next to the config.json of
+  // another model, or without its own config.json.
   if (!config.is_null() || std::filesystem::exists(folder + "/config.json")) files.remove("model.safetensors");
   files.remove("config.json");
   if (!config.is_null()) files.write("config.json", config.dump(2) + "\n");
@@ -98,7 +100,7 @@ std::vector<std::string> save_state_dict(const std::string& folder, const Checkp
   std::vector<std::string> notes = {std::string("this format can't store the tokenizer (") +
                                     checkpoint.tokenizer->kind() + "): pass token ids to the model"};
   const std::vector<std::string>& labels = checkpoint.info.labels;
-  if (!labels.empty()) notes.push_back("this format can't store the labels; in order they are " + join(labels));
+  if (!labels.empty()) notes.push_back("this format can't store the labels, which are, in order: " + join(labels));
   note_padding(checkpoint, notes);
   return notes;
 } catch (const std::filesystem::filesystem_error& error) {

@@ -31,7 +31,7 @@ Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& form,
 // The arguments of a model that can't be derived from shapes.
 struct StateDictConfig {
   nlohmann::json arguments;  // null if there are none
-  std::string path;          // of the config.json beside the file
+  std::string path;          // of the config.json next to the file
 };
 
 // Throws an Error that names the file if config.json exists but isn't a JSON object.

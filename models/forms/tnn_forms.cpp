@@ -77,7 +77,8 @@ const TnnForm fairseq = {
 
 const TnnForm tnn_pytorch = {
     "tnn-pytorch",
-    "TnnLayers as layers.*, other names as in weft; causal unless config.json or --task says otherwise",
+    "a state dict with tnn-pytorch's TnnLayer modules as layers.* and weft's names for all other tensors; causal "
+    "unless config.json or --task says otherwise",
     "layers.*.",
     {},
     {Task::causal_lm, Task::masked_lm, Task::classifier},
@@ -121,7 +122,7 @@ class TnnReader {
     if (form_.is_fairseq) made.info.length = argument("tokens_per_sample", std::int64_t{0});
     if (!args_.is_object())
       made.info.notes.emplace_back("there is no config.json: weft uses the defaults of " + std::string(form_.name) +
-                                   " for the activations and for everything else that shapes don't show");
+                                   " for the activations and for everything else that the tensors' shapes don't show");
     return made;
   }
 
@@ -149,7 +150,7 @@ class TnnReader {
       fail("a gated linear unit without l3 has glu_type 2, which weft's TNN does not support");
     for (const Refused& refused : form_.refused)
       if (args_.is_object() && args_.contains(refused.theirs) && args_.at(refused.theirs) == refused.value)
-        fail_args(std::string(refused.theirs) + " " + refused.value.dump() + " is " + refused.what +
+        fail_args(std::string(refused.theirs) + " " + refused.value.dump() + " means " + refused.what +
                   ", which weft's TNN does not support");
     if (form_.is_fairseq) check_last_norm();
   }
@@ -158,7 +159,7 @@ class TnnReader {
   // norm.
   void check_last_norm() const {
     if (!has("norm.weight"))
-      fail("there is no " + their(form_, "norm.weight") +
+      fail("there is no tensor " + their(form_, "norm.weight") +
            ": weft's TNN supports neither norms after each sum (decoder_normalize_before false) nor "
            "no_decoder_final_norm");
     if (!file_.contains(version_name)) return;
@@ -173,7 +174,7 @@ class TnnReader {
     if (std::find(form_.tasks.begin(), form_.tasks.end(), task) == form_.tasks.end())
       fail(std::string(form_.name) + " does not support the task " + task_name(task));
     if (causal != (task == Task::causal_lm))
-      fail_args(std::string("\"causal\" says that the model is not a ") + task_name(task));
+      fail_args(std::string("the value of \"causal\" contradicts the task ") + task_name(task));
     return task;
   }
 
@@ -189,10 +190,12 @@ class TnnReader {
     config_.bias = has(mixer + "v_proj.bias");
     for (const std::string& other : {mixer + "toep.rpe.pos_proj", std::string("layers.0.feature_mixer.l1")})
       if (has(other + ".bias") != config_.bias)
-        fail("some of its linear layers have a bias and some have none; in weft's TNN either all or none have one");
+        fail("some linear layers have a bias and some have none, but in weft's TNN either all or none have a bias");
     config_.norm_type = norm_type_of("layers.0.token_norm");
     if (norm_type_of(mixer + "toep.rpe.out.0") != config_.norm_type)
-      fail("its layers and their relative position encoders have norms of two kinds; weft's TNN supports only one");
+      fail(
+          "the layers have a different kind of norm than their relative position encoders, but weft's TNN supports "
+          "only one kind");
     config_.use_norm = has(mixer + "norm.weight");
     const std::string last = norm_type_of("norm");
     if (last != config_.norm_type) config_.final_norm = last;
@@ -223,7 +226,7 @@ class TnnReader {
     if (gammas.empty()) return;
     config_.heads = size_in(file_, gammas.front(), 0);
     if (config_.use_multi_decay) return;
-    if (std::ssize(gammas) != config_.layers) fail("some layers have a toep.gamma and some have none");
+    if (std::ssize(gammas) != config_.layers) fail("some layers have a tensor toep.gamma and some have none");
     std::optional<double> gamma;
     for (const std::string& name : gammas)
       for (const double value : raw::convert(file_.load(name), DType::f64).to_vector<double>()) {
@@ -231,7 +234,7 @@ class TnnReader {
         if (value != *gamma)
           fail(name +
                " isn't constant: if it is learned, put \"use_multi_decay\": true and the \"gamma\" of the model's " +
-               "arguments into a config.json beside the file");
+               "arguments into a config.json next to the file");
       }
     config_.gamma = gamma.value_or(config_.gamma);
   }

@@ -31,10 +31,11 @@ Gmlp::Gmlp(const ModelSpec& spec, const Init& init)
       norm_(config_.d_model, init),
       positions_(std::make_shared<SinusoidalPositions>(config_.seq_len, config_.d_model)) {
   if (config_.tied && task_kind(task_).outputs != OutputShape::symbols)
-    throw Error(std::string("[gmlp] the head of a ") + task_name(task_) + " can't be tied to the embedding");
+    throw Error(std::string("[gmlp] the task ") + task_name(task_) +
+                " does not support a head that is tied to the embedding (tied)");
   if (input_.patches() > config_.seq_len)
     throw Error("[gmlp] expected a seq_len of at least " + std::to_string(input_.patches()) +
-                ", the patches of a picture, got " + std::to_string(config_.seq_len));
+                ", the number of patches in a picture, got " + std::to_string(config_.seq_len));
   if (input_.defined()) frames_.emplace(input_, config_.d_model, init.child(frames_child));
   for (std::int64_t i = 0; i < config_.layers; ++i)
     blocks_.emplace_back(config_.d_model, config_.d_ffn, config_.seq_len, init.child(static_cast<std::uint64_t>(2 + i)),

@@ -56,8 +56,8 @@ bool is_nearer(const Neighbor& a, const Neighbor& b) {
   return a.similarity != b.similarity ? a.similarity > b.similarity : a.index < b.index;
 }
 
-// Returns the `top` highest of the similarities with the indices begin … end - 1, as a heap whose first element is the
-// lowest of them.
+// Returns the `top` highest of the similarities with the indices from `begin` to `end` - 1, as a heap whose first
+// element is the lowest of them.
 std::vector<Neighbor> highest(const float* similarity, std::int64_t begin, std::int64_t end, std::int64_t top) {
   std::vector<Neighbor> heap;
   for (std::int64_t i = begin; i < end; ++i) {

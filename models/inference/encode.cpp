@@ -43,8 +43,8 @@ Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& t
     const std::optional<std::int64_t> pad = tokenizer.special().pad;
     if (shortest == 0) throw Error("[tokenizer] a text has no symbols: a model needs at least one");
     if (shortest < length && !pad)
-      throw Error(std::string("[tokenizer] ") + tokenizer.kind() +
-                  " has no padding symbol: encode only texts of the same length together");
+      throw Error(std::string("[tokenizer] the tokenizer, ") + tokenizer.kind() +
+                  ", has no padding symbol: encode only texts of the same length together");
     std::vector<std::int64_t> all;
     for (const std::vector<std::int64_t>& row : rows) {
       all.insert(all.end(), row.begin(), row.end());

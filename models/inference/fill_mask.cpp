@@ -77,7 +77,7 @@ std::vector<std::int64_t> row_of(const Checkpoint& checkpoint, const std::vector
 void check(const Checkpoint& checkpoint) {
   const Task task = checkpoint.model->task();
   if (task != Task::masked_lm)
-    throw Error(std::string("[fill-mask] the checkpoint is a ") + task_name(task) + ", expected a masked-lm");
+    throw Error(std::string("[fill-mask] the checkpoint has the task ") + task_name(task) + ", expected masked-lm");
   if (!checkpoint.tokenizer->special().mask) throw Error("[fill-mask] the tokenizer has no mask symbol");
 }
 

@@ -244,7 +244,7 @@ std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, co
         batch.push_back(
             {s, Random(options.seed + static_cast<std::uint64_t>(s)), StopFilter(options.stop), ids.back()});
       auto texts = stream->select(std::vector<std::int64_t>(static_cast<std::size_t>(count), 0));
-      if (first + count == samples) stream.reset();  // so that one text fewer shares the memory
+      if (first + count == samples) stream.reset();  // its own text shares memory with the samples
       symbols += continuation.run(std::move(texts), expand(logits, {count, logits.size(1)}), std::move(batch));
     }
   });

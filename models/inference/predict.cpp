@@ -35,7 +35,7 @@ std::vector<double> finite(const Tensor& output) {
 
 void check_task(const Model& model, Task task) {
   if (model.task() != task)
-    throw Error(std::string("[predict] the checkpoint is a ") + task_name(model.task()) + ", expected a " +
+    throw Error(std::string("[predict] the checkpoint has the task ") + task_name(model.task()) + ", expected " +
                 task_name(task));
 }
 
@@ -45,8 +45,8 @@ Predictor::Predictor(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint))
   const Model& model = *checkpoint_.model;
   const Task task = model.task();
   if (task != Task::regression && task != Task::multilabel && task != Task::tagging)
-    throw Error(std::string("[predict] the checkpoint is a ") + task_name(task) +
-                ", expected a regression, a multilabel or a tagging model");
+    throw Error(std::string("[predict] the checkpoint has the task ") + task_name(task) +
+                ", expected regression, multilabel or tagging");
   if (model.input().defined() && !reads_numbers(model))
     throw Error("[predict] the model reads numbers in addition to tokens");
   if (checkpoint_.info.labels.empty()) checkpoint_.info.labels = numbered_labels(model.outputs());

@@ -237,7 +237,9 @@ class FnetTokenizer : public Tokenizer {
 };
 
 std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {
-  throw Error("[tokenizer] fnet can't be learned, only read from a model: learn bpe or unigram");
+  throw Error(
+      "[tokenizer] a tokenizer of the kind fnet can't be learned, only read from a model's folder: learn bpe or "
+      "unigram");
 }
 
 std::shared_ptr<const Tokenizer> from_json(const std::string& text) {

@@ -24,7 +24,7 @@ class Pieces {
   // Reads the bytes of a model file. Throws an Error unless they are a model.
   explicit Pieces(std::string model) : model_(std::move(model)) {
     check_model(model_);
-    check_status(processor_.LoadFromSerializedProto(model_), "not a SentencePiece model");
+    check_status(processor_.LoadFromSerializedProto(model_), "the data are not a SentencePiece model");
     std::vector<std::string> pieces;
     check_status(processor_.Encode("a", &pieces), "SentencePiece can't encode the text");
     dummy_prefix_ = !pieces.empty() && pieces[0].rfind(space_mark, 0) == 0;

@@ -165,7 +165,7 @@ std::string smallest_size(const std::string& reason) {
 // characters without a piece are encoded as bytes. The tokenizer has all special symbols, so it suits every task.
 std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, const TokenizerOptions& options) {
   Sample sample(texts);
-  if (sample.done()) throw Error(std::string("[tokenizer] no text to learn ") + kind + " from");
+  if (sample.done()) throw Error(std::string("[tokenizer] there is no text to learn ") + kind + " from");
   const std::unordered_map<std::string, std::string> settings = {
       {"model_type", kind},
       {"vocab_size", std::to_string(options.size > 0 ? options.size : usual_size)},
@@ -188,8 +188,8 @@ std::shared_ptr<const Tokenizer> learn(const char* kind, const Texts& texts, con
   const std::string reason = learned.ToString();
   if (!learned.ok() && reason.find("required_chars") != std::string::npos)
     throw Error(std::string("[tokenizer] can't learn ") + kind + " of " + settings.at("vocab_size") +
-                " symbols: the bytes, the special symbols and the text's characters are " + smallest_size(reason) +
-                "; choose a larger size");
+                " symbols: the bytes, the special symbols and the text's characters already need " +
+                smallest_size(reason) + "; choose a larger size");
   check_status(learned, std::string("can't learn ") + kind);
   return std::make_shared<SentencePiece>(kind, model);
 }
@@ -208,7 +208,8 @@ const char* const foreign = "sentencepiece";
 
 std::shared_ptr<const Tokenizer> refuse_to_learn(const Texts&, const TokenizerOptions&) {
   throw Error(
-      "[tokenizer] sentencepiece can't be learned, only read from a file: learn bpe or unigram, or name the file");
+      "[tokenizer] a tokenizer of the kind sentencepiece can't be learned, only read from a file: learn bpe or "
+      "unigram, or name the file");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class SpecialNames {
     for (const auto& [name, id] : names_) begins_.at(static_cast<unsigned char>(name.at(0))) = true;
   }
 
-  // The first name in the text at or after `from`. If several names begin at the same place, the longest one.
+  // Returns the first name in the text at or after `from`. If several names begin there, returns the longest one.
   Found first(std::string_view text, std::size_t from) const {
     for (; from < text.size(); ++from)
       if (begins_.at(static_cast<unsigned char>(text[from])))
@@ -33,8 +33,8 @@ class SpecialNames {
   }
 
  private:
-  // The longest name that begins at `at`. Narrows the range of matching names byte by byte. A name that ends at the
-  // current byte is the first in the range.
+  // Returns the longest name that begins at `at`. Narrows the range of matching names byte by byte. A name that ends at
+  // the current byte is the first in the range.
   Found longest(std::string_view text, std::size_t at) const {
     Found found{at, 0, -1};
     auto begin = names_.begin(), end = names_.end();

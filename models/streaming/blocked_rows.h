@@ -12,13 +12,13 @@ class BlockedRows {
  public:
   static constexpr std::int64_t block = 64;  // rows
 
-  // Stores `rows` (n, d) as the rows at … at + n - 1. `at` is at most the number of rows. Earlier contents from `at` on
-  // are lost.
+  // Stores `rows` (n, d) as the rows from `at` to `at` + n - 1. `at` is at most the number of rows. Discards all
+  // previous rows from `at` on.
   void put(std::int64_t at, const Tensor& rows);
   // Frees all blocks that contain only rows before `row`. Rows before `row` must not be read again.
   void drop(std::int64_t row);
-  // Returns a copy (count, channels) of the rows first … first + count - 1, beginning with the channel `channel`. Rows
-  // after the last one are 0.
+  // Returns a copy (count, channels) of the rows from `first` to `first` + count - 1, and of the channels from
+  // `channel` on. Rows after the last one are 0.
   Tensor read(std::int64_t first, std::int64_t count, std::int64_t channel, std::int64_t channels) const;
   // Returns a pointer to the elements of row i. The next rows of its block follow in memory.
   template <class T>

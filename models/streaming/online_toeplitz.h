@@ -56,8 +56,8 @@ class OnlineToeplitz {
   // different phases, so that they don't all do their pieces at the same row.
   OnlineToeplitz(std::shared_ptr<ToeplitzLags> lags, double phase) : lags_(std::move(lags)), phase_(phase) {}
 
-  // Appends v (n, d), f32 or f64, as the rows at … at + n - 1, and returns these rows of y. If rows from `at` on
-  // already exist, they are discarded first.
+  // Appends v (n, d), f32 or f64, as the rows from `at` to `at` + n - 1, and returns these rows of y. If rows from `at`
+  // on already exist, they are discarded first.
   Tensor append(std::int64_t at, const Tensor& v);
   // Does all work that is due when there are n rows, so that the next row doesn't wait for it. append() does this work
   // itself if prepare() was not called.

@@ -31,7 +31,7 @@ class ToeplitzLags {
   // of `size` rows j to the `size` rows i that come distance · size rows later.
   const ToeplitzCoefficients& between(std::int64_t size, std::int64_t distance, std::int64_t channel,
                                       std::int64_t channels);
-  // The sums t_0 + … + t_i for i = at … at + n - 1, (n, d).
+  // The sums t_0 + … + t_i for i from `at` to `at` + n - 1, (n, d).
   Tensor sums(std::int64_t at, std::int64_t n);
 
  private:

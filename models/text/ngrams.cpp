@@ -43,8 +43,8 @@ class Ngrams : public Tokenizer {
   std::int64_t size() const noexcept override { return first_bucket + sizes_.buckets; }
   SpecialIds special() const noexcept override { return {1, 0, 2, {}, {}}; }
 
-  // For each word, the ids are the word, its character n-grams from left to right, and the word n-grams that end with
-  // it.
+  // For each word, the ids stand for the word, its character n-grams from left to right, and the word n-grams that end
+  // with it.
   std::vector<std::int64_t> encode(std::string_view text, const TextPlace& place) const override {
     for_each_code_point(text, place, [](char32_t, std::size_t) {});  // checks the text
     std::vector<std::int64_t> ids;
@@ -121,7 +121,7 @@ class Ngrams : public Tokenizer {
 
 std::shared_ptr<const Tokenizer> learn_ngrams(const Texts& texts, const TokenizerOptions& options) {
   if (options.task && task_kind(*options.task).outputs != OutputShape::per_row)
-    throw Error(std::string("[ngrams] a ") + task_name(*options.task) +
+    throw Error(std::string("[ngrams] the task ") + task_name(*options.task) +
                 " needs one symbol for each part of the text; n-grams are for tasks with one output for each text");
   texts([](std::string_view text) { for_each_code_point(text, TextPlace{}, [](char32_t, std::size_t) {}); });
   const std::int64_t buckets = options.size > 0 ? options.size - first_bucket : usual_buckets;

@@ -24,7 +24,8 @@ Registry<TokenizerKind>& registry() {
 
 void register_tokenizer(TokenizerKind added) {
   if (added.name.empty() || !added.learn || !added.from_json)
-    throw Error("[tokenizer] kind \"" + added.name + "\": expected a name and functions that learn and read one");
+    throw Error("[tokenizer] kind \"" + added.name +
+                "\": expected a name, and functions that learn and read a tokenizer");
   registry().add(std::move(added), [](const TokenizerKind& kind, const TokenizerKind& known) {
     if (kind.name == known.name) throw Error("[tokenizer] the name \"" + kind.name + "\" is taken");
   });

@@ -37,7 +37,7 @@ void fail_utf8(std::string_view text, std::size_t at, const TextPlace& place) {
     reason = ": it looks like UTF-16 (iconv -f UTF-16 -t UTF-8 converts it)";
   else if (whole_code_points(text) == at) reason = ": the text ends within a character";
   else if (!place.name.empty())
-    reason = " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it)";
+    reason = " (is it in another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it)";
   throw Error(prefix(place) + "invalid UTF-8 at " + byte_name(place, at) + reason);
 }
 

@@ -38,7 +38,7 @@ void split(std::string_view text, FunctionRef<void(const std::string&)> use) {
   end_word();
 }
 
-// This is correct for code points of several bytes, too, because all their bytes are at least 0x80.
+// Never returns true for a byte of a longer code point, because all such bytes are at least 0x80 and count as letters.
 bool ends_word(unsigned char byte) { return !is_letter(byte); }
 
 }  // namespace

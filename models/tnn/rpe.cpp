@@ -30,8 +30,8 @@ Rpe::Rpe(std::int64_t outdim, const TnnConfig& options, const Init& init)
   pos_proj_.weight.set_quantizable(false);
 }
 
-// These weights are not quantized, because they are small and their errors would affect all coefficients. Quantization
-// would also save no time, because the coefficients are kept between calls.
+// The encoder's weights are not quantized, because they are small and their errors would affect all coefficients.
+// Quantization would also save no time, because the coefficients are kept between calls.
 Rpe::NormActLinear Rpe::make_layer(std::int64_t out, const TnnConfig& options, const Init& init) const {
   NormActLinear layer{Norm(norm_type_from_name(options.norm_type), dim_, init), Linear(dim_, out, init, options.bias)};
   layer.linear.weight.set_quantizable(false);

@@ -51,8 +51,8 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     return reshape(model_.logits(slice(x, 1, n - 1, n)), {tokens.size(0), model_.outputs_});
   }
 
-  // Mixes the tokens i = length_ … of b texts, starting with text `first`: v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j)
-  // v_j, (b, n, d1).
+  // Mixes the tokens i >= length_ of b texts, starting with text `first`: v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j) v_j,
+  // (b, n, d1).
   Tensor mix(const Tensor& v, std::size_t layer, std::int64_t first) {
     const std::int64_t n = v.size(1), d1 = v.size(2);
     std::vector<Tensor> sums;

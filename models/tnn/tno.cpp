@@ -102,8 +102,9 @@ Tensor Tno::coefficients(std::int64_t n) const { return coefficients(lags(n)); }
 
 Tensor Tno::coefficients(std::int64_t first, std::int64_t last) const {
   if (options_.par_type != 1 || !causal_ || first < 0 || last <= first)
-    throw Error("[Tno] coefficients of some lags: expected par_type 1, the causal form and 0 <= first < last, got " +
-                std::to_string(first) + " and " + std::to_string(last));
+    throw Error(
+        "[Tno] the coefficients of a range of lags need par_type 1, the causal form and 0 <= first < last, got first " +
+        std::to_string(first) + " and last " + std::to_string(last));
   std::vector<double> k;
   for (std::int64_t lag = first; lag < last; ++lag) k.push_back(static_cast<double>(lag));
   return coefficients(k);

@@ -79,7 +79,7 @@ OptimizerKind adafactor() {
               {"threshold", 1, 1e-9, std::numeric_limits<double>::infinity(),
                "maximum root mean square of an update, relative to the learning rate"},
               {"least-rms", 1e-3, 0, std::numeric_limits<double>::infinity(),
-               "lower bound of a parameter's root mean square, by which its learning rate is multiplied"}};
+               "lower bound of the factor, a parameter's root mean square, that multiplies its learning rate"}};
   kind.rate = 20;
   kind.states = 1;
   kind.update = update_parameters;

@@ -27,9 +27,9 @@ class BatchAhead {
   BatchAhead(const BatchAhead&) = delete;
   BatchAhead& operator=(const BatchAhead&) = delete;
 
-  // Returns this object's part of the step's batches, which are step · count … (step + 1) · count - 1. The threads then
-  // prepare the batches of the following steps. If Data::training threw an exception for a returned batch, take()
-  // rethrows it.
+  // Returns this object's part of the step's batches, which have the numbers from step · count to (step + 1) · count -
+  // 1. The threads then prepare the batches of the following steps. If Data::training threw an exception for a returned
+  // batch, take() rethrows it.
   std::vector<Batch> take(std::int64_t step);
   // The total duration of all calls of take().
   double seconds_waited() const noexcept { return seconds_waited_; }

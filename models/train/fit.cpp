@@ -151,9 +151,11 @@ RunResult train(const Prepared& made, const TrainOptions& options, RunOptions ru
 RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions& options, RunOptions run) {
   check_effects(options, training.content());
   if (task_source(options.task) != Source::rows || options.task == Task::forecast)
-    throw Error(std::string("[fit] expected a task on rows: classifier, regression, multilabel, tagging or retrieval, "
-                            "got ") +
-                task_name(options.task));
+    throw Error(
+        std::string(
+            "[fit] expected a task that learns from rows: classifier, regression, multilabel, tagging or retrieval, "
+            "got ") +
+        task_name(options.task));
   const TrainOptions train_with =
       train_options(options, steps_of(options, std::ssize(training.texts), options.batch, {}));
   const ModelSpec spec = spec_of(options);
@@ -166,7 +168,8 @@ RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions
 RunResult fit(const std::string& text, const TextSplit& split, const FitOptions& options, RunOptions run) {
   check_effects(options, RowContent::texts);
   if (task_source(options.task) != Source::text)
-    throw Error(std::string("[fit] expected a task on a text, causal-lm or masked-lm, got ") + task_name(options.task));
+    throw Error(std::string("[fit] expected a task that learns from a text, causal-lm or masked-lm, got ") +
+                task_name(options.task));
   const auto tokenizer = tokenizer_of(
       options, [&](const auto& use) { use(text); }, "characters");
   EncodedText encoded(text, *tokenizer);

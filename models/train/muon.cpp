@@ -27,9 +27,9 @@ bool is_table(const std::string& name) {
   return false;
 }
 
-// Returns an approximation of U Vᵀ for x = U S Vᵀ, whose singular values are between 0.7 and 1.2. This is the
-// Newton-Schulz iteration with a polynomial of degree 5. Muon's authors chose its coefficients for speed. The iteration
-// begins with y = x / ‖x‖, and each step computes y = a y + (b A + c A²) y, where A = y yᵀ.
+// Returns an approximation of U Vᵀ for x = U S Vᵀ. The singular values of the result are between 0.7 and 1.2. The
+// method is the Newton-Schulz iteration with a polynomial of degree 5 in y. Muon's authors chose its coefficients for
+// speed. The iteration begins with y = x / ‖x‖, and each step computes y = a y + (b A + c A²) y, where A = y yᵀ.
 Tensor orthogonalized(const Tensor& x) {
   constexpr double a = 3.4445, b = -4.7750, c = 2.0315, tiny = 1e-7;
   const bool is_tall = x.size(0) > x.size(1);  // then y = xᵀ, which makes A smaller

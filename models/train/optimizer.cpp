@@ -57,7 +57,7 @@ std::size_t place_of(const OptimizerKind& kind, const std::string& name) {
     if (name == option.name) return known.size();
     known.push_back(option.name);
   }
-  throw Error("[optimizer] " + kind.name + " has no " + name + "; its options are " + join(known));
+  throw Error("[optimizer] " + kind.name + " has no option " + name + "; its options are " + join(known));
 }
 
 void check_range(const std::string& name, double value, double lowest, double end) {
@@ -107,8 +107,8 @@ NamedParameters ordered(NamedParameters parameters, const std::vector<ParameterG
                      [&](const auto& p) { return p.second.trainable() && group_of(p.first, groups) == g; }))
       throw Error(
           "[optimizer] the group \"" + groups[g - 1].name +
-          "\" has no trainable parameter, except those of earlier groups: expected the name of a parameter, or its "
-          "beginning up to a dot");
+          "\" has no trainable parameter that does not already belong to an earlier group: expected the name of a "
+          "parameter, or its beginning up to a dot");
   const auto place = [&](const auto& p) { return std::make_pair(group_of(p.first, groups), !is_matrix(p.second)); };
   std::stable_sort(parameters.begin(), parameters.end(),
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });
@@ -142,7 +142,7 @@ const char* const reserved_names[] = {"optimizer",
 
 void check_kind(const OptimizerKind& kind) {
   const std::string who = "[optimizer] \"" + kind.name + "\": ";
-  if (kind.name.empty() || !kind.update) throw Error(who + "expected a name and an update");
+  if (kind.name.empty() || !kind.update) throw Error(who + "expected a name and an update function");
   std::vector<std::string> taken(std::begin(reserved_names), std::end(reserved_names));
   for (const OptimizerInfo::Option& option : kind.own) {
     if (option.name.empty() || std::find(taken.begin(), taken.end(), option.name) != taken.end())

@@ -73,7 +73,8 @@ void check_same(const json& saved, const json& now) {
   if (saved.at("model") != now.at("model")) throw Error("it belongs to a run with a different model or tokenizer");
   const auto check = [&](const std::string& key) {
     if (saved.at(key) != now.at(key))
-      throw Error("it belongs to a run with " + key + " " + saved.at(key).dump() + "; now it is " + now.at(key).dump());
+      throw Error("it belongs to a run with " + key + " " + saved.at(key).dump() + "; this run has " +
+                  now.at(key).dump());
   };
   check("optimizer");  // compared first, because each optimizer has its own options
   for (const auto& entry : now.items()) check(entry.key());

@@ -73,9 +73,9 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
       batches_(Random(options.seed).split(1)),
       dropout_(Random(options.seed).split(2)) {
   if (model.task() != data.task() || model.vocabulary() != data.tokenizer()->size())
-    throw Error(std::string("[train] the model is a ") + task_name(model.task()) + " of " +
-                std::to_string(model.vocabulary()) + " symbols, but the data are for a " + task_name(data.task()) +
-                " of " + std::to_string(data.tokenizer()->size()));
+    throw Error(std::string("[train] the model has the task ") + task_name(model.task()) + " and " +
+                std::to_string(model.vocabulary()) + " symbols, but the data have the task " + task_name(data.task()) +
+                " and " + std::to_string(data.tokenizer()->size()) + " symbols");
   if (model.input().channels != data.input().channels)
     throw Error("[train] the model reads frames of " + std::to_string(model.input().channels) +
                 " channels, but the data have " + std::to_string(data.input().channels));

@@ -127,8 +127,8 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
 void Trainer::decide_best_by(const std::string& name) {
   if (name.empty() || name == best_by_) return;
   if (best_)
-    throw Error("[train] expected the best checkpoint to be chosen by " + best_by_ +
-                ", like the existing one of this run, got " + name);
+    throw Error("[train] expected the best checkpoint to be chosen by " + best_by_ + ", as earlier in this run, got " +
+                name);
   const auto meter = data_.meter();
   std::string names = "loss";
   bool is_measured = name == "loss";

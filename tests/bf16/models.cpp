@@ -258,8 +258,8 @@ TEST_CASE("bf16 training: a resumed run gives the same bits, and a state belongs
     const NamedParameters want = whole.model->parameters(), got = resumed.model->parameters();
     for (std::size_t i = 0; i < want.size(); ++i) CHECK(same_bits(got[i].second.value(), want[i].second.value()));
     Trainer f32(*other.model, *other.data, small_options(9));
-    CHECK(
-        contains_all(error_of([&] { f32.load_state(folder / "state"); }), {"precision \"bf16\"", "now it is \"f32\""}));
+    CHECK(contains_all(error_of([&] { f32.load_state(folder / "state"); }),
+                       {"precision \"bf16\"", "this run has \"f32\""}));
     CHECK(contains_all(all.description(), {"\"precision\": \"bf16\""}));
   }
 }

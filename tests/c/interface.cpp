@@ -184,10 +184,10 @@ TEST_CASE("C interface: training on rows in memory gives a model that weft_load 
   options.steps = 60;
   options.learning_rate = 0.02;
   options.progress = [](void* user, std::int64_t step, std::int64_t steps, double loss) {
-    Seen& seen = *static_cast<Seen*>(user);
-    CHECK(step == ++seen.steps);
+    Seen& now = *static_cast<Seen*>(user);
+    CHECK(step == ++now.steps);
     CHECK(steps == 60);
-    seen.loss = loss;
+    now.loss = loss;
     return step == seen.stop_at ? 5 : 0;
   };
   options.user = &seen;
@@ -222,7 +222,7 @@ TEST_CASE("C interface: training on rows in memory gives a model that weft_load 
   CHECK(folder.read("cpp/best/model.safetensors") == folder.read("run/best/model.safetensors"));
 
   CHECK(train("run") == WEFT_FAILED);
-  CHECK(contains(weft_last_error(), "already exists (options->overwrite replaces it)"));
+  CHECK(contains(weft_last_error(), "already exists; to replace it, set options->overwrite"));
   options.overwrite = 1;
   seen.stop_at = 7;
   CHECK(train("run") == WEFT_OK);
@@ -253,7 +253,7 @@ TEST_CASE("C interface: mistakes in training are reported") {
   refused([](auto& o) { o.task = nullptr; }, WEFT_INVALID_ARGUMENT, "options->task is NULL");
   refused([](auto& o) { o.batch = 0; }, WEFT_INVALID_ARGUMENT, "a batch of at least 1");
   refused([](auto& o) { o.arch = "none"; }, WEFT_FAILED, "none");
-  refused([](auto& o) { o.task = "causal-lm"; }, WEFT_FAILED, "expected a task on rows");
+  refused([](auto& o) { o.task = "causal-lm"; }, WEFT_FAILED, "expected a task that learns from rows");
   refused([](auto& o) { o.config = "{"; }, WEFT_FAILED, "");
   refused([](auto& o) { o.tokenizer = "none"; }, WEFT_FAILED, "none");
   refused([](auto& o) { o.learning_rate = -1; }, WEFT_FAILED, "learning rate");

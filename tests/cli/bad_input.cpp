@@ -62,7 +62,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
   refuses(gmlp + "--text " + (folder / "empty"), "is empty");
   refuses(gmlp + "--text " + (folder / "latin1"), "invalid UTF-8 at byte 3");
   folder.write("latin1-line", "caf\xE9 au lait");
-  refuses(gmlp + "--text " + (folder / "latin1-line"), "invalid UTF-8 at byte 3 (is it of another encoding? iconv -f ");
+  refuses(gmlp + "--text " + (folder / "latin1-line"), "invalid UTF-8 at byte 3 (is it in another encoding? iconv -f ");
   refuses(gmlp + "--text " + (folder / "short"), "too few");
   refuses(gmlp + "--text " + (folder / "latin1") + " --log " + (folder / "latin1"), "--log names the input");
   const std::string rows = folder.read("rows");

@@ -175,28 +175,30 @@ TEST_CASE_FIXTURE(
 }
 
 TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
-  CHECK(fails_with(classify("a.csv", "title,body\nred,green\n"), 1,
-                   "a.csv\": expected the text in column \"note\"; it has the columns \"title\", \"body\" (--columns "
-                   "text=NAME chooses it"));
+  CHECK(fails_with(
+      classify("a.csv", "title,body\nred,green\n"), 1,
+      "a.csv\": expected the text in column \"note\"; the file has the columns \"title\", \"body\" (--columns "
+      "text=NAME chooses it"));
   CHECK(fails_with(classify("b.jsonl", "{\"a\": \"x\", \"b\": \"y\"}\n"), 1,
-                   "b.jsonl\": expected the text in column \"note\"; it has the columns \"a\", \"b\""));
-  CHECK(fails_with(classify("b.csv", "1,2\n3,4\n", "--columns text=3"), 1, "\"3\"; it has 2 columns without names"));
+                   "b.jsonl\": expected the text in column \"note\"; the file has the columns \"a\", \"b\""));
+  CHECK(fails_with(classify("b.csv", "1,2\n3,4\n", "--columns text=3"), 1,
+                   "\"3\"; the file has 2 columns without names"));
   std::filesystem::copy(folder / "run/best", folder / "plain");
   folder.write("c.csv", "first,second\nred,green\n");
   CHECK(fails_with(weft("classify " + (folder / "plain") + " " + (folder / "c.csv") + " --header yes"), 1,
-                   "c.csv\": can't tell which column is the text; it has the columns \"first\", \"second\""));
+                   "c.csv\": can't tell which column is the text; the file has the columns \"first\", \"second\""));
   const std::string bad = "note,more\nred,green\nred\nnorth,\n", answered = answers({"red green"});
   Outcome said = classify("d.csv", bad);
   CHECK(said.code == 1);
   CHECK(said.out == answered);
-  CHECK(contains(said.err, "d.csv\": row 3: expected 2 columns as in row 1, got 1 (--format and --columns say"));
+  CHECK(contains(said.err, "d.csv\": row 3: expected 2 columns as in row 1, got 1 (--format and --columns set"));
   said = classify("d.csv", bad, "--skip-bad-rows");
   CHECK(said.out == answers({"red green", "north"}));
   CHECK(contains(said.err, "d.csv: 2 rows; 1 bad row skipped\n"));
   said = classify("e.jsonl", "{\"note\": \"red\", \"more\": \"green\"}\n{\"note\": \"\\u0000\"}\n");
   CHECK(said.code == 1);
   CHECK(said.out == answered);
-  CHECK(contains(said.err, "e.jsonl: text 2: [classifier] a 0 at byte 0"));
+  CHECK(contains(said.err, "e.jsonl: text 2: [classifier] byte 0 is 0"));
   CHECK(fails_with(classify("f.csv", "note,more\n", "--format folders"), 1, "is only for training"));
 }
 

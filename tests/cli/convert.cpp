@@ -65,7 +65,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what can't be 
   CAPTURE(there.err);
   REQUIRE(there.code == 0);
   CHECK(contains(there.out, "huggingface-fnet -> weft: fnet masked-lm, "));
-  CHECK(contains(there.out, "note: there is no spiece.model and no tokenizer.json: texts are ids"));
+  CHECK(contains(there.out, "note: there is neither a spiece.model nor a tokenizer.json: write texts as token ids"));
   CHECK(load_checkpoint(own).info.form.empty());
   const Outcome here = weft("convert --from weft --to " + form + " " + own + " " + back);
   REQUIRE(here.code == 0);
@@ -104,7 +104,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what can't be 
                " --layers 1 --d-model 8 --seq-len 8 --steps 2 --out " + (folder / "gmlp"))
               .code == 0);
   CHECK(fails_with(weft("convert " + (folder / "gmlp") + " " + (folder / "no") + " --to " + form), 1,
-                   "the format is for FNet, but this model is a gmlp"));
+                   "the format is for FNet, but this model has the architecture gmlp"));
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("weft info of another program's checkpoint names its format") {
   CAPTURE(info.err);
   REQUIRE(info.code == 0);
   CHECK(contains(info.out, "format huggingface-fnet\n"));
-  CHECK(contains(info.out, "note: there is no spiece.model"));
+  CHECK(contains(info.out, "note: there is neither a spiece.model"));
   CHECK(contains(info.out, "\"head\":\"pooler\""));
   CHECK(contains(info.out, "encoder.layers.1.output_norm.bias"));
   CHECK(fails_with(weft("classify " + (folder / "in") + " </dev/null"), 1, "is a masked-lm"));

@@ -63,7 +63,7 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
   folder.write("empty.txt", "");
   CHECK(fails_with(weft("nearest " + run + " " + (folder / "empty.txt") + " q"), 1, "has no texts"));
   CHECK(fails_with(weft("embed " + run + " " + (folder / "absent.txt")), 1, "absent.txt"));
-  CHECK(fails_with(weft("classify " + run + " " + (folder / "lines.txt")), 1, "the checkpoint is a retrieval"));
+  CHECK(fails_with(weft("classify " + run + " " + (folder / "lines.txt")), 1, "got a model for the task retrieval"));
   CHECK(fails_with(weft(train + " --pad-to 8 --data " + data + columns + " --out " + (folder / "x")), 2,
                    "--pad-to applies only to the task classifier"));
   CHECK(fails_with(

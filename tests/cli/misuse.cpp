@@ -114,7 +114,8 @@ TEST_CASE_FIXTURE(Files, "errors explain batches that don't fit") {
   REQUIRE(weft(train("")).code == 0);
   const std::string eval = "eval --checkpoint " + (folder / "run") + " --text " + (folder / "text");
   CHECK(fails_with(weft(eval + " --batch 1000000000000"), 1,
-                   "a batch of 1000000000000 sequences of 8 tokens doesn't fit into memory: choose a smaller one"));
+                   "a batch of 1000000000000 sequences of 8 tokens doesn't fit into memory: choose a smaller batch or "
+                   "shorter sequences"));
   CHECK(fails_with(weft(eval + " --batch 0"), 2, "--batch: expected a whole number in decimal, at least 1, got \"0\""));
   CHECK(fails_with(
       weft("train --arch gmlp --steps 2 --seq-len 1 --out " + (folder / "rows-run") + " --csv " + (folder / "rows")), 1,
@@ -213,7 +214,7 @@ TEST_CASE_FIXTURE(Files, "errors state the reason and a remedy") {
   CHECK(fails_with(weft(train("--arch fnet --task causal-lm")), 1,
                    "[fnet] this architecture does not support the task causal-lm; its tasks are masked-lm, classifier, "
                    "regression, multilabel, "
-                   "tagging, forecast, retrieval: the Fourier mixing sees the future"));
+                   "tagging, forecast, retrieval (reason: the Fourier mixing sees the future)"));
   CHECK(fails_with(weft("info --arch tnn --set use_multi_decay=true"), 1, "set use_decay to false"));
   CHECK(weft("info --arch tnn --set use_multi_decay=true --set use_decay=false").code == 0);
 }

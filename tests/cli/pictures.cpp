@@ -95,7 +95,7 @@ TEST_CASE("pictures: options for texts are refused, and options for pictures are
   CHECK(fails_with(weft(train + pictures + " --tokenizer words"), 2, "--tokenizer is for texts"));
   CHECK(fails_with(weft(train + pictures + " --word-dropout 0.1"), 2, "--word-dropout is for texts"));
   CHECK(fails_with(weft(train + pictures + " --pad-to 8"), 2, "--pad-to is for texts"));
-  CHECK(fails_with(weft(train + pictures + " --patch 5"), 1, "multiples of the patches' side, 5 pixels"));
+  CHECK(fails_with(weft(train + pictures + " --patch 5"), 1, "multiples of the patch size, 5 pixels"));
   CHECK(fails_with(weft(train + pictures + " --seq-len 4"), 1, "a seq_len of at least 24"));
   CHECK(fails_with(weft(train + pictures + " --header yes"), 1, "pictures and arrays have no header"));
   folder.write("texts.csv", "red,1\nblue,2\ngreen,1\nblack,2\n");

@@ -79,7 +79,7 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     CHECK(folds.code == 0);
     CHECK(contains(folds.out, "\nfold"));
     CHECK(contains(folds.out, "deviation"));
-    CHECK(fails_with(weft("classify " + run + " " + (folder / "texts")), 1, "the checkpoint is a " + c.task));
+    CHECK(fails_with(weft("classify " + run + " " + (folder / "texts")), 1, "got a model for the task " + c.task));
     CHECK(fails_with(weft(train + "--word-dropout 0.1 --out " + (folder / "x")), 2,
                      "--word-dropout applies only to the task classifier"));
     CHECK(weft("train --resume " + run + " --steps 130").code == 0);
@@ -129,7 +129,7 @@ TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run th
                              rows + " --epochs 1 --batch 8 --balance rows --out " + (folder / "epoch"));
   CHECK(contains(folder.read("epoch/run.json"), R"("steps": 49)"));  // 2 · 196 rows
   const auto refused = [&](const std::string& options) { return weft(train + options + " --out " + (folder / "x")); };
-  CHECK(fails_with(refused("--huber 1"), 1, "a classifier has no Huber loss"));
+  CHECK(fails_with(refused("--huber 1"), 1, "the task classifier has no Huber loss"));
   CHECK(fails_with(refused("--task retrieval --focal 1"), 2, "--focal can't be used with the task retrieval"));
   CHECK(fails_with(refused("--task multilabel --balance rows"), 1,
                    "the task multilabel does not support balancing by rows"));
@@ -182,7 +182,8 @@ TEST_CASE("forecasts: train, eval, predict, report and resume with every archite
     CHECK(weft("train --resume " + run + " --steps 202").code == 0);
     CHECK(fails_with(weft("predict " + run + " " + table + " --columns text=height"), 2,
                      "--columns can't be used for a forecast"));
-    CHECK(fails_with(weft("predict " + run + " " + table + " --threshold 0.5"), 2, "the checkpoint is a forecast"));
+    CHECK(fails_with(weft("predict " + run + " " + table + " --threshold 0.5"), 2,
+                     "the checkpoint has the task forecast"));
     CHECK(fails_with(weft("predict " + run), 2, "give the file with the series to continue"));
     const std::string begun = "train --from " + run + " --data " + table +
                               " --target height --horizon 3 --steps 2 --out " + (folder / "begun") + " --frames ";
@@ -207,7 +208,7 @@ TEST_CASE("forecasts: mistakes are refused in one line") {
   CHECK(fails_with(train("wave.csv", good + "--task regression"), 2, "--frames applies only to the task forecast"));
   CHECK(fails_with(train("wave.csv", good + "--test x"), 2, "--test can't be used with --frames"));
   CHECK(fails_with(train("wave.csv", "--frames depth --target height"), 1,
-                   "expected a column \"depth\"; it has day, height, other"));
+                   "expected a column \"depth\"; the columns are day, height, other"));
   CHECK(fails_with(train("wave.csv", "--frames height, --target height"), 2,
                    "expected distinct names, separated by commas"));
   CHECK(fails_with(train("wave.csv", good + "--seq-len 390"), 1, "400 rows are too few for windows of 390 + 1 rows"));

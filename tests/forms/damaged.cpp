@@ -48,7 +48,7 @@ TEST_CASE("damaged forms: a file without a tensor, whatever its config.json says
   const TemporaryFolder folder;
   save_safetensors(folder / "model.safetensors", {});
   folder.write("config.json", R"({"model_type":"fnet"})");
-  CHECK(contains(error_of("huggingface-fnet", folder / ""), "model.safetensors\" has no tensor"));
+  CHECK(contains(error_of("huggingface-fnet", folder / ""), "model.safetensors\" has no tensors"));
 }
 
 TEST_CASE("labml gMLP, FNet: a table of positions with a wrong shape or type is an Error, not ignored") {
@@ -63,11 +63,13 @@ TEST_CASE("labml gMLP, FNet: a table of positions with a wrong shape or type is 
   };
   for (const std::string of : {"labml-gmlp", "labml-fnet"}) {
     CAPTURE(of);
-    const std::string expected = ", expected floats of (rows, 1, 4)";
-    CHECK(contains(error_with(of, Tensor::zeros({64, 4})), "positional_encodings is F32 of (64, 4)" + expected));
-    CHECK(contains(error_with(of, Tensor::zeros({64, 1, 8})), "F32 of (64, 1, 8)" + expected));
-    CHECK(contains(error_with(of, Tensor::zeros({1, 64, 4})), "F32 of (1, 64, 4)" + expected));
-    CHECK(contains(error_with(of, Tensor::from(std::vector<std::int64_t>(256), {64, 1, 4})), "I64 of (64, 1, 4)"));
+    const std::string expected = ", expected floating-point numbers of the shape (rows, 1, 4)";
+    CHECK(contains(error_with(of, Tensor::zeros({64, 4})),
+                   "positional_encodings is F32 of the shape (64, 4)" + expected));
+    CHECK(contains(error_with(of, Tensor::zeros({64, 1, 8})), "F32 of the shape (64, 1, 8)" + expected));
+    CHECK(contains(error_with(of, Tensor::zeros({1, 64, 4})), "F32 of the shape (1, 64, 4)" + expected));
+    CHECK(contains(error_with(of, Tensor::from(std::vector<std::int64_t>(256), {64, 1, 4})),
+                   "I64 of the shape (64, 1, 4)"));
   }
 }
 
@@ -135,8 +137,9 @@ TEST_CASE("damaged forms: there can't be more labels than the tensors have rows"
   auto config = nlohmann::json::parse(folder.read("out/config.json"));
   config["id2label"]["3"] = "more";
   folder.write("out/config.json", config.dump());
-  CHECK(contains(error_of("huggingface-fnet", folder / "out"),
-                 "4 labels (id2label, num_labels), but classifier.weight has the shape (3, 8)"));
+  CHECK(contains(
+      error_of("huggingface-fnet", folder / "out"),
+      "4 labels (id2label, num_labels), but the tensor classifier.weight in model.safetensors has the shape (3, 8)"));
   config.erase("id2label");
   config["num_labels"] = 1 << 20;
   folder.write("out/config.json", config.dump());

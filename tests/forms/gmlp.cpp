@@ -277,7 +277,7 @@ TEST_CASE("gMLPs that the two formats can't represent are refused, and nothing i
   CHECK(contains(refused("labml-gmlp", "gmlp", Task::causal_lm, R"({"d_model":6,"tied":true,"positions":true})"),
                  "the format does not support a head that is tied"));
   CHECK(contains(refused("labml-gmlp", "fnet", Task::masked_lm, R"({"d_model":6})"),
-                 "the format is for gmlp models, but this is a fnet"));
+                 "the format is for the architecture gmlp, but this model has the architecture fnet"));
 }
 
 }  // namespace weft::test

@@ -95,7 +95,8 @@ TEST_CASE("g-mlp-pytorch: without a config.json the assumed defaults are reporte
   const Checkpoint causal = load_checkpoint_as(form, folder / "out");
   CHECK(causal.model->task() == Task::causal_lm);
   CHECK(
-      notes(causal, "assumes that the model is causal, and that it has no token shift and no activation function on the gate"));
+      notes(causal,
+            "assumes that the model is causal, and that it has no token shift and no activation function on the gate"));
   const Checkpoint masked = load_checkpoint_as(form, folder / "out", as(Task::masked_lm));
   CHECK(masked.model->task() == Task::masked_lm);
   CHECK(notes(masked, "assumes that it is not causal"));
@@ -112,11 +113,13 @@ TEST_CASE(
     return error;
   };
   CHECK(contains(refused(R"({"causal":true,"shift_tokens":1})"),
-                 "shift_tokens 1 is token shift, which weft's gMLP does not support"));
-  CHECK(contains(refused(R"j({"causal":true,"act":"Tanh()"})j"), "act \"Tanh()\" is an activation function on the gate"));
-  CHECK(contains(refused(R"({"causal":true,"heads":2})"), "heads 2 is a spatial gate of several heads"));
-  CHECK(contains(refused(R"({"causal":true,"attn_dim":64})"), "attn_dim 64 is tiny attention"));
-  CHECK(contains(refused(R"({"causal":true,"circulant_matrix":true})"), "circulant_matrix true is a circulant matrix"));
+                 "shift_tokens 1 means token shift, which weft's gMLP does not support"));
+  CHECK(contains(refused(R"j({"causal":true,"act":"Tanh()"})j"),
+                 "act \"Tanh()\" means an activation function on the gate"));
+  CHECK(contains(refused(R"({"causal":true,"heads":2})"), "heads 2 means a spatial gate of several heads"));
+  CHECK(contains(refused(R"({"causal":true,"attn_dim":64})"), "attn_dim 64 means tiny attention"));
+  CHECK(contains(refused(R"({"causal":true,"circulant_matrix":true})"),
+                 "circulant_matrix true means a circulant matrix"));
   CHECK(contains(refused(R"({"depth":3})"), "depth is 3, but the tensors have 2"));
   CHECK(contains(refused(R"({"dim":8})"), "dim is 8, but the tensors have 6"));
   CHECK(contains(refused(R"({"seq_len":8})"), "seq_len is 8, but the tensors have 5"));
@@ -124,9 +127,9 @@ TEST_CASE(
   CHECK(contains(refused(R"({"ff_mult":4})"), "ff_mult is 4, but the tensors have 2"));
   CHECK(contains(refused(R"({"causal":"yes"})"), "\"causal\" has the wrong type"));
   CHECK(contains(refused(R"({"causal":true})", as(Task::masked_lm)),
-                 "\"causal\" says that the model is not a masked-lm"));
+                 "the value of \"causal\" contradicts the task masked-lm"));
   CHECK(contains(refused(R"({"causal":false})", as(Task::causal_lm)),
-                 "\"causal\" says that the model is not a causal-lm"));
+                 "the value of \"causal\" contradicts the task causal-lm"));
   const std::string usual =
       R"j({"causal":true,"heads":1,"attn_dim":null,"shift_tokens":0,"act":"Identity()","circulant_matrix":false})j";
   CHECK(refused(usual) == "");

@@ -134,7 +134,7 @@ TEST_CASE("Hugging Face FNet: a tokenizer's settings are read, checked by name, 
   CHECK_NOTHROW((void)load_checkpoint(folder / "fnet"));
   folder.write("fnet/spiece.model", "nothing");
   CHECK_THROWS_WITH((void)load_checkpoint(folder / "fnet"),
-                    doctest::Contains("spiece.model\": [tokenizer] not a SentencePiece model"));
+                    doctest::Contains("spiece.model\": [tokenizer] the data are not a SentencePiece model"));
 }
 
 namespace {

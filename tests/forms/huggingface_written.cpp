@@ -80,7 +80,7 @@ TEST_CASE("Hugging Face FNet: weft's own FNets are written, unless the format ca
   Checkpoint gmlp;
   gmlp.model = make_model({"gmlp", Task::causal_lm, 11, 0, R"({"d_model":6})"}, {});
   gmlp.tokenizer = tokenizer;
-  CHECK(contains(refused(gmlp), "the format is for FNet, but this model is a gmlp"));
+  CHECK(contains(refused(gmlp), "the format is for FNet, but this model has the architecture gmlp"));
 }
 
 }  // namespace weft::test

@@ -35,7 +35,7 @@ TEST_CASE("labml's FNet: the outputs that its modules computed (tests/interop), 
   const auto notes = save_checkpoint_as("labml-fnet", folder / "back", read);
   CHECK_FALSE(std::filesystem::exists(folder / "back/config.json"));
   REQUIRE(notes.size() == 2);
-  CHECK(notes[1] == "this format can't store the labels; in order they are a, b, c");
+  CHECK(notes[1] == "this format can't store the labels, which are, in order: a, b, c");
   const SafetensorsFile back(folder / "back/model.safetensors");
   const Tensor positions = back.load("src_embed.positional_encodings");  // as many rows as labml's table has
   CHECK(positions.shape() == Shape{5000, 1, 6});
@@ -58,7 +58,7 @@ TEST_CASE("labml's FNet: unsupported parts are refused by name, in both directio
   CHECK(contains(with_tensor(layer + "src_attn.query.linear.weight", {6, 6}),
                  "belongs to attention to another sequence"));
   CHECK(contains(with_tensor("src_embed.positional_encodings", {12, 1, 6}),
-                 "are learned, but weft's FNet supports only sinusoidal positions"));
+                 "has learned positions, but weft's FNet supports only sinusoidal positions"));
   CHECK(contains(with_tensor("what.weight", {6}), "tensors that the config does not require: what.weight"));
   StateDict fewer = fnet();
   fewer.tensors.erase("encoder.layers.1.norm_ff.bias");

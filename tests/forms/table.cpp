@@ -20,7 +20,7 @@ TEST_CASE("checkpoint forms: the table, and a custom format") {
   CHECK(find_checkpoint_form("/x/nothing-in-particular") == "nothing");
   CHECK_THROWS_WITH((void)load_checkpoint("/x/nothing-in-particular"), doctest::Contains("returned no model"));
   CHECK_THROWS_WITH((void)save_checkpoint_as("nothing", "x", Checkpoint()),
-                    "[checkpoint] \"nothing\" can be read, but not written");
+                    "[checkpoint] checkpoints in the format \"nothing\" can be read, but not written");
 }
 
 }  // namespace weft::test

@@ -133,7 +133,7 @@ TEST_CASE("TNN forms: gamma is a constant, or learned if config.json says so") {
   two.tensors["decoder.layers.1.self_attn.gtu.toep.gamma"] = Tensor::full({2, 1, 4}, 0.5);
   CHECK(contains(two.error(), "decoder.layers.1.self_attn.gtu.toep.gamma isn't constant"));
   CHECK(contains(without_tensor(fairseq(), "decoder.layers.1.self_attn.gtu.toep.gamma"),
-                 "some layers have a toep.gamma and some have none"));
+                 "some layers have a tensor toep.gamma and some have none"));
   StateDict none = fairseq();
   for (const std::string layer : {"0", "1"})
     none.tensors.erase("decoder.layers." + layer + ".self_attn.gtu.toep.gamma");
@@ -156,27 +156,28 @@ TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
   CHECK(contains(with_tensor(fairseq(), gtu + "in_proj.weight"), "(gtu_type 3)" + not_here));
   CHECK(contains(with_argument(fairseq(), "gtu_type", 3), "gtu_type 3 is the third kind of gated Toeplitz unit"));
   CHECK(contains(with_argument(fairseq(), "fina_act", "silu"), "fina_act \"silu\" is an activation after the gated"));
-  CHECK(contains(with_argument(fairseq(), "resi_param", true), "resi_param true is a factor of the residual"));
+  CHECK(contains(with_argument(fairseq(), "resi_param", true), "resi_param true means a factor of the residual"));
   CHECK(contains(with_tensor(fairseq(), "decoder.embed_tokens.embeddings.0.0.weight"),
                  "belongs to adaptive_input" + not_here));
   CHECK(contains(with_tensor(fairseq(), "decoder.adaptive_softmax.head.weight"),
                  "belongs to an adaptive softmax" + not_here));
-  CHECK(contains(with_argument(fairseq(), "no_scale_embedding", true), "no_scale_embedding true is embeddings that"));
+  CHECK(
+      contains(with_argument(fairseq(), "no_scale_embedding", true), "no_scale_embedding true means embeddings that"));
   CHECK(contains(with_tensor(fairseq(), "encoder.layers.0.fc1.weight"), "belongs to an encoder, or attention to one"));
   CHECK(contains(with_tensor(fairseq(), layer + "encoder_attn.gtu.o.weight"), "belongs to attention to an encoder"));
   CHECK(
       contains(with_tensor(fairseq(), "decoder.embed_positions.weight"), "positions that are added to the embeddings"));
   CHECK(contains(with_argument(fairseq(), "no_token_positional_embeddings", false), "positions that are added"));
   CHECK(contains(with_argument(fairseq(), "decoder_normalize_before", false),
-                 "false is norms after each sum" + not_here));
-  CHECK(
-      contains(with_argument(fairseq(), "no_decoder_final_norm", true), "true is no norm before the head" + not_here));
-  CHECK(contains(with_argument(fairseq(), "causal", false), "causal false is a mixing that sees the future"));
+                 "false means norms after each sum" + not_here));
+  CHECK(contains(with_argument(fairseq(), "no_decoder_final_norm", true),
+                 "true means no norm before the head" + not_here));
+  CHECK(contains(with_argument(fairseq(), "causal", false), "causal false means a mixing that sees the future"));
   StateDict bare = fairseq();
   bare.tensors.erase("decoder.layer_norm.weight");
   bare.tensors.erase("decoder.layer_norm.bias");
   CHECK(contains(bare.error(),
-                 "there is no decoder.layer_norm.weight: weft's TNN supports neither norms after each sum "
+                 "there is no tensor decoder.layer_norm.weight: weft's TNN supports neither norms after each sum "
                  "(decoder_normalize_before false) nor no_decoder_final_norm"));
   CHECK(contains(with_tensor(fairseq(), "decoder.version", {1}),
                  "decoder.version has a value for which fairseq leaves out the norm before the head"));
@@ -190,10 +191,12 @@ TEST_CASE("TNN forms: entries that are missing, are unknown or contradict the te
                  "tensors that the config does not require: decoder.layernorm_embedding.weight"));
   CHECK(
       contains(without_tensor(fairseq(), "decoder.layers.0.glu.l1.bias"),
-               "some of its linear layers have a bias and some have none; in weft's TNN either all or none have one"));
+               "some linear layers have a bias and some have none, but in weft's TNN either all or none have a bias"));
   StateDict norms = fairseq();
   norms.tensors["decoder.layers.0.self_attn_layer_norm.weight"] = Tensor::full({6}, 1);
-  CHECK(contains(norms.error(), "have norms of two kinds; weft's TNN supports only one"));
+  CHECK(contains(
+      norms.error(),
+      "have a different kind of norm than their relative position encoders, but weft's TNN supports only one"));
   CHECK(contains(with_argument(fairseq(), "rpe_embedding", 64), "rpe_embedding is 64, but the tensors have 3"));
   CHECK(contains(with_argument(fairseq(), "glu_dim", -1), "glu_dim is 6, but the tensors have 5"));
   CHECK(contains(with_argument(fairseq(), "norm_type", "rmsnorm"),
@@ -206,7 +209,7 @@ TEST_CASE("TNN forms: entries that are missing, are unknown or contradict the te
   other.config["act_fun"] = "None";
   CHECK(config_of(other.read()).act == "none");
   CHECK(config_of(other.read()).heads == 2);
-  CHECK(contains(pytorch().error(of_task(Task::masked_lm)), "\"causal\" says that the model is not a masked-lm"));
+  CHECK(contains(pytorch().error(of_task(Task::masked_lm)), "the value of \"causal\" contradicts the task masked-lm"));
   CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.d"),
                  "belongs to resi_param, which weft's TNN does not support"));
   CHECK(contains(with_tensor(pytorch(), "layers.0.token_mixer.pre_norm.weight"), "belongs to an early version's norm"));
@@ -233,7 +236,7 @@ TEST_CASE("TNN forms: models that the formats can't represent are refused") {
   for (const std::string form : {"fairseq-tnn", "tnn-pytorch"}) {
     CHECK(contains(refused(form, tnn(R"(,"rpe_act":"tanh")")), "the format does not support the activation tanh"));
     CHECK(contains(refused(form, {"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6})"}),
-                   "for tnn models, but this is a gmlp"));
+                   "for the architecture tnn, but this model has the architecture gmlp"));
     Checkpoint small;
     small.model = make_model(tnn(""), {});
     small.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");

@@ -210,10 +210,10 @@ TEST_CASE("check_batch: each reason for an error separately") {
   CHECK_NOTHROW(check_batch("here", 2, 2, 1));
   CHECK_THROWS_WITH_AS(check_batch("here", 1, 2, 1), "[here] expected sequences of at least 2 tokens, got 1", Error);
   CHECK_THROWS_WITH_AS(check_batch("here", 2, 2, 0), "[here] expected a batch of at least 1 sequence, got 0", Error);
-  CHECK_THROWS_WITH_AS(
-      check_batch("here", 1000000, 2, 1000000000000),
-      "[here] a batch of 1000000000000 sequences of 1000000 tokens doesn't fit into memory: choose a smaller one",
-      Error);
+  CHECK_THROWS_WITH_AS(check_batch("here", 1000000, 2, 1000000000000),
+                       "[here] a batch of 1000000000000 sequences of 1000000 tokens doesn't fit into memory: choose a "
+                       "smaller batch or shorter sequences",
+                       Error);
 }
 
 }  // namespace weft::test

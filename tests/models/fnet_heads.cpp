@@ -117,9 +117,9 @@ TEST_CASE("FNet: classifiers of the next sentence, and models with only a pooler
   CHECK_FALSE(has(*pooler, "classifier.weight"));
   CHECK(max_difference(fnet(pooler).run(pair_of_texts).pooled, (*pooler)(pair_of_texts)) == 0);
   CHECK_THROWS_WITH(made(Task::classifier, small("next-sentence"), 3),
-                    "[fnet] expected 2 classes, those of a next-sentence head, got 3");
+                    "[fnet] expected 2 classes, as many as a next-sentence head has, got 3");
   CHECK_THROWS_WITH(made(Task::classifier, small("pooler"), 3),
-                    "[fnet] expected 6 classes, the width of the pooler, got 3");
+                    "[fnet] expected 6 classes, as many as the channels of the pooler, got 3");
   CHECK_THROWS_WITH(made(Task::masked_lm, small("both")),
                     "[fnet head] expected one of task, pooler, next-sentence, last, mean, got \"both\"");
   CHECK_THROWS_AS(made(Task::masked_lm, small("task", true, -2)), Error);
@@ -200,9 +200,10 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token: gradi
   CHECK(model->config_for(Task::classifier) == model->config());
   CHECK(model->config_for(Task::masked_lm).find("head") == std::string::npos);
   CHECK(model->config_for(Task::masked_lm).find("sinusoidal") != std::string::npos);
-  CHECK_THROWS_WITH(made(Task::masked_lm, config), "[fnet] the head \"last\" is only for classifiers");
+  CHECK_THROWS_WITH(made(Task::masked_lm, config),
+                    "[fnet] the head \"last\" is only for tasks with one output per row");
   CHECK_THROWS_WITH(fnet(model).run(pair_of_texts, their_types),
-                    "[fnet] only embeddings of the kind bert have types of tokens");
+                    "[fnet] only embeddings of the kind bert support token types");
   CHECK_THROWS_WITH((*model)(Tensor::zeros({1, 9}, DType::i64)), "[fnet] expected sequences of 1 to 8 tokens, got 9");
   config.separator = sep;
   CHECK_THROWS_WITH(made(Task::classifier, config, 3),
@@ -275,7 +276,8 @@ TEST_CASE("FNet: a classifier that reads the mean over tokens") {
   CHECK(gradient_error(f, {slice(pair_of_texts, 0, 0, 2)}, model->parameters()) <= 1e-6);
   CHECK(model->config_for(Task::classifier) == model->config());
   CHECK(model->config_for(Task::masked_lm).find("head") == std::string::npos);
-  CHECK_THROWS_WITH(made(Task::masked_lm, small("mean")), "[fnet] the head \"mean\" is only for classifiers");
+  CHECK_THROWS_WITH(made(Task::masked_lm, small("mean")),
+                    "[fnet] the head \"mean\" is only for tasks with one output per row");
 }
 
 }  // namespace weft::test

@@ -301,8 +301,9 @@ TEST_CASE("normalization: mean and deviation of each channel") {
 
 TEST_CASE("models that read frames: refused for language models and for architectures that only read tokens") {
   for (const std::string& arch : own_architectures)
-    CHECK_THROWS_WITH_AS((void)made(arch, Task::masked_lm, frames_of(2), vocabulary),
-                         doctest::Contains("a masked-lm reads only tokens, got frames of 2 channels"), Error);
+    CHECK_THROWS_WITH_AS(
+        (void)made(arch, Task::masked_lm, frames_of(2), vocabulary),
+        doctest::Contains("the task masked-lm needs a model that reads only tokens, got frames of 2 channels"), Error);
   CHECK_THROWS_WITH_AS((void)made("gmlp", Task::regression, {}, 0), doctest::Contains("a vocabulary of at least 1"),
                        Error);
 }

@@ -175,7 +175,7 @@ TEST_CASE("a registered architecture without a stream: generation repeats passes
   const auto at_once = model->stream();
   (void)at_once->append(Tensor::from(tokens, {1, 12}));
   CHECK(same_bits(at_once->next(3), stream->next(3)));
-  CHECK(model->why_stream_is_slow() == "its architecture, mean, has no token stream of its own");
+  CHECK(model->why_stream_is_slow() == "its architecture, mean, does not implement a token stream");
   Parameter start = model->parameters()[1].second;
   start.assign(scale(start, 0.5));
   CHECK_THROWS_WITH_AS(stream->next(1), doctest::Contains("a parameter was written after this text's first token"),
@@ -190,8 +190,9 @@ TEST_CASE("a registered architecture without a stream: generation repeats passes
   });
   CHECK(text.size() == 20);
   const auto rows = make_model({"mean", Task::classifier, 7, 2, "{}"}, {});
-  CHECK_THROWS_WITH((void)rows->stream(),
-                    "[generate] a mean classifier can't continue a text: only a causal language model can");
+  CHECK_THROWS_WITH(
+      (void)rows->stream(),
+      "[generate] a model with the task classifier can't continue a text: only a causal language model can");
 }
 
 TEST_CASE("a registered architecture: config and tasks") {
@@ -236,8 +237,10 @@ TEST_CASE("register_architecture: names that are taken, and invalid architecture
   for (const char* name : {"", "idle", "empty"}) CHECK_FALSE(known(name));
 
   register_architecture(named("alias"));  // its models call themselves "mean"
-  CHECK_THROWS_WITH(make_model({"alias", Task::causal_lm, 7, 0, "{}"}, {}),
-                    "[model] expected a alias causal-lm; its architecture made a mean causal-lm");
+  CHECK_THROWS_WITH(
+      make_model({"alias", Task::causal_lm, 7, 0, "{}"}, {}),
+      "[model] expected a model of the architecture alias with the task causal-lm, but the function that makes "
+      "it returned one of the architecture mean with the task causal-lm");
 }
 
 TEST_CASE("a checkpoint of a model whose config is not a JSON object is refused, and nothing is written") {

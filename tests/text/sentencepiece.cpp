@@ -135,14 +135,14 @@ TEST_CASE("unigram and bpe: JSON, also in a checkpoint, and damaged JSON") {
 }
 
 TEST_CASE("unigram and bpe: models that can't be learned") {
-  CHECK_THROWS_WITH((void)learned("bpe", ""), "[tokenizer] no text to learn bpe from");
-  CHECK_THROWS_WITH((void)learned("unigram", "\n\n"), "[tokenizer] no text to learn unigram from");
+  CHECK_THROWS_WITH((void)learned("bpe", ""), "[tokenizer] there is no text to learn bpe from");
+  CHECK_THROWS_WITH((void)learned("unigram", "\n\n"), "[tokenizer] there is no text to learn unigram from");
   CHECK_THROWS_WITH((void)learned("bpe", small_text(), 100),
                     doctest::Contains("can't learn bpe of 100 symbols: the bytes, the special symbols and"));
   CHECK_THROWS_WITH((void)learned("bpe", "a\xFF"), "[tokenizer] invalid UTF-8 at byte 1");
   CHECK_THROWS_WITH((void)learned("sentencepiece", "a"), doctest::Contains("learn bpe or unigram"));
   CHECK_THROWS_WITH((void)sentencepiece_tokenizer("no model"),
-                    doctest::Contains("[tokenizer] not a SentencePiece model"));
+                    doctest::Contains("[tokenizer] the data are not a SentencePiece model"));
 }
 
 TEST_CASE("a SentencePiece model that adds a space before each line") {

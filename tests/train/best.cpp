@@ -85,9 +85,8 @@ TEST_CASE("best by a metric: the state records the metric and its best value") {
   const auto model = small_gmlp();
   Trainer trainer(*model, data, small_options(8));
   trainer.load_state(state_path(folder / "run"));
-  CHECK_THROWS_WITH(
-      (void)trainer.run(into("", "loss")),
-      "[train] expected the best checkpoint to be chosen by right, like the existing one of this run, got loss");
+  CHECK_THROWS_WITH((void)trainer.run(into("", "loss")),
+                    "[train] expected the best checkpoint to be chosen by right, as earlier in this run, got loss");
 }
 
 TEST_CASE("best by a metric that isn't measured is an error before the first step") {

@@ -134,7 +134,7 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   save_safetensors(folder / "forged/model.safetensors", {{"x", Tensor::zeros({2})}}, {{"weft", deep}});
   CHECK(contains(load_error(folder / "forged"), "at most 16 levels of nesting"));
   save_safetensors(folder / "forged/model.safetensors", {{"x", Tensor::zeros({2})}});
-  CHECK(contains(load_error(folder / "forged"), "is not a checkpoint of weft"));
+  CHECK(contains(load_error(folder / "forged"), "is not a checkpoint in weft's format"));
 }
 
 TEST_CASE("checkpoint: a classifier's labels and the length of its rows") {

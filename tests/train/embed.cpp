@@ -108,7 +108,7 @@ TEST_CASE("embed: pairs with the same text or label are not negatives of each ot
   CHECK(contains(refused(1), "batches of at least 2 pairs"));
   CHECK_NOTHROW(PairData({}, pairs_of_texts, tokenizer, 7, 1));  // a batch that is only used for evaluation
   pairs_of_texts.labels.assign(40, 3);
-  CHECK(contains(refused(8), "got 40 rows with the same tokens in the label"));
+  CHECK(contains(refused(8), "got 40 rows that all have the same tokens in the label"));
 }
 
 TEST_CASE("embed: features are the inputs to the head of a tagging model") {

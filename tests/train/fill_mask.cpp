@@ -78,7 +78,7 @@ TEST_CASE("fill_mask: texts without gaps, and models that can't fill gaps") {
   Checkpoint other;
   other.tokenizer = causal.data->tokenizer();
   other.model = std::move(causal.model);
-  CHECK_THROWS_WITH((void)fill_mask(other, "[mask]"), doctest::Contains("is a causal-lm, expected a masked-lm"));
+  CHECK_THROWS_WITH((void)fill_mask(other, "[mask]"), doctest::Contains("has the task causal-lm, expected masked-lm"));
   TokenizerOptions options;
   options.task = Task::masked_lm;
   options.min_count = 1000000;

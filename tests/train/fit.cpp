@@ -207,7 +207,7 @@ TEST_CASE("fit: invalid arguments are refused") {
     (void)fit(colors(8), colors(4), options, {});
   };
   CHECK_THROWS_WITH_AS(refused([](FitOptions& o) { o.task = Task::causal_lm; }),
-                       doctest::Contains("expected a task on rows"), Error);
+                       doctest::Contains("expected a task that learns from rows"), Error);
   CHECK_THROWS_AS(refused([](FitOptions& o) { o.task = Task::forecast; }), Error);
   CHECK_THROWS_AS(refused([](FitOptions& o) { o.arch = "none"; }), Error);
   CHECK_THROWS_AS(refused([](FitOptions& o) { o.balance = "none of these"; }), Error);

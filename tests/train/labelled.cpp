@@ -124,12 +124,12 @@ TEST_CASE("labeled texts: columns by name and by number") {
   CHECK(pairs(parse("5,a,b\n6,c,d\n", columns({"3"}, "1"))) == Strings{"5: b", "6: d"});
   const std::string none = "file: --columns: expected a column's name, or its number from 1, got ";
   CHECK(error(table, columns({"text"}, "kind")) ==
-        none + "\"text\"; it has the columns \"id\", \"title\", \"body\", \"kind\", \"tag\"");
-  CHECK(error("1,a\n", columns({"3"}, "1")) == none + "\"3\"; it has 2 columns without names");
-  CHECK(error("1,a\n", columns({"0"}, "1")) == none + "\"0\"; it has 2 columns without names");
+        none + "\"text\"; the file has the columns \"id\", \"title\", \"body\", \"kind\", \"tag\"");
+  CHECK(error("1,a\n", columns({"3"}, "1")) == none + "\"3\"; the file has 2 columns without names");
+  CHECK(error("1,a\n", columns({"0"}, "1")) == none + "\"0\"; the file has 2 columns without names");
   CHECK(error(table, columns({"title"}, "title")) == "file: --columns: one column can't be both text and label");
   CHECK(error("id,colour,note\n1,red,this is a note\n2,blue,that is not\n") ==
-        "file: can't tell which column is the label; it has the columns \"id\", \"colour\", \"note\" "
+        "file: can't tell which column is the label; the file has the columns \"id\", \"colour\", \"note\" "
         "(--columns text=NAME,label=NAME chooses them, by name or by number from 1)");
   CHECK(contains(error("colour,label,note\nred,1,x\nblue,2,y\n"), "can't tell which column is the text"));
   std::string many = "c1", row = "x";  // an error names only the first columns
@@ -185,7 +185,7 @@ TEST_CASE("labeled texts: an error for damaged CSV names the row, the expectatio
   const std::string good = "\"1\",\"t\",\"d\"\n";
   CHECK(error(good).empty());
   const std::string three = "expected 3 columns as in row 1, got ",
-                    help = " (--format and --columns say how to read rows; --skip-bad-rows skips such rows)";
+                    help = " (--format and --columns set how rows are read; --skip-bad-rows skips such rows)";
   CHECK(error(good + "\"1\",\"t\"\n") == "file: row 2: " + three + "2" + help);
   CHECK(error(good + "1,a,b,c\n") == "file: row 2: " + three + "4" + help);
   CHECK(error(good + good + ",a,b\n", columns({"2", "3"}, "1")) == "file: row 3: the label is empty" + skip);
@@ -223,7 +223,7 @@ TEST_CASE("labeled texts: bad rows are omitted and counted") {
 
 TEST_CASE("labeled texts: errors name other encodings, with a command that converts them") {
   const std::string latin =
-      " (is it of another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it; "
+      " (is it in another encoding? iconv -f ISO-8859-1 -t UTF-8 FILE > NEW converts it; "
       "--skip-bad-rows skips such rows)";
   CHECK(error("1,a\n2,caf\xE9\n") == "file: row 2: invalid UTF-8 at byte 9" + latin);
   CHECK(error("\xEF\xBB\xBF"
@@ -283,8 +283,10 @@ TEST_CASE("labeled texts: fastText's lines, where the first of several labels co
   const LabelledTexts rows = parse("__label__b  two\twords \n__label__a __label__b one\nlast __label__c __label__a\n");
   CHECK(pairs(rows) == Strings{"b: two words", "a: one", "c: last"});
   CHECK(rows.several == 2);
-  CHECK(error("__label__a x\ny\n") == "file: row 2: expected a label, a word that begins with __label__" + skip);
-  CHECK(error("__label__a x\n__lab") == "file: row 2: expected a label, a word that begins with __label__" + skip);
+  CHECK(error("__label__a x\ny\n") ==
+        "file: row 2: expected a label, which is a word that begins with __label__" + skip);
+  CHECK(error("__label__a x\n__lab") ==
+        "file: row 2: expected a label, which is a word that begins with __label__" + skip);
   CHECK(error("__label__ x\n") == "file: row 1: the label is empty" + skip);
   CHECK(contains(error("__label__a x\n", columns({"1"}, "2")), "fasttext has no columns to choose from"));
 }
@@ -311,7 +313,7 @@ TEST_CASE("labeled texts: a folder for each label") {
   const auto leaves_out = [](const std::string& what) { return what + "--skip-bad-rows skips such files)"; };
   folder.write("d/b/3.txt", "caf\xE9");
   CHECK(path_error(folder / "d") == leaves_out("\"" + (folder / "d/b/3.txt") +
-                                               "\": invalid UTF-8 at byte 3 (is it of another encoding? iconv -f "
+                                               "\": invalid UTF-8 at byte 3 (is it in another encoding? iconv -f "
                                                "ISO-8859-1 -t UTF-8 FILE > NEW converts it; "));
   CHECK(read_labelled(folder / "d", skipping()).skipped == 1);
   folder.write("d/b/3.txt", "\xFF\xFEx");

@@ -45,8 +45,8 @@ TEST_CASE("labeled texts: tabs, with quotation marks in the text or around field
         Strings{"x: a\n\nb\tc\nd\ne\nf", "x: a\n\nb\tc\nd\ne\nf", "y: \"d\" e", "y: \"h", "x: i",
                 "x: a\n\nb\tc\nd\ne\nf"});
   CHECK(error("x\ta\ny\n") ==
-        "file: row 2: expected 2 columns as in row 1, got 1 (--format and --columns say how to "
-        "read rows; --skip-bad-rows skips such rows)");
+        "file: row 2: expected 2 columns as in row 1, got 1 (--format and --columns set how rows are "
+        "read; --skip-bad-rows skips such rows)");
 }
 
 }  // namespace weft::test

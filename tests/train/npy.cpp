@@ -139,7 +139,7 @@ TEST_CASE("NumPy: damaged and unusable files are refused, and the error names th
   CHECK(contains(with(npy_of("<f4", "(3, 2)", std::string(24, '\0'))), "expected a label for each of 3 rows, got 2"));
   CHECK(contains(with(npy_of("<f4", "(1, 2)", std::string(8, '\0'))), "expected a label for each of 1 rows, got 2"));
   folder.write("table.npy", good);
-  CHECK(contains(refused(folder / "table.npy"), "expected a name with an x"));
+  CHECK(contains(refused(folder / "table.npy"), "expected a file name with an x"));
   folder.write("other-x.npy", good);
   CHECK(contains(refused(folder / "other-x.npy"), "other-y.npy\", the file with the labels of"));
   folder.write("a.npz", npz_of({{"x", good}, {"z", good}}));
@@ -195,7 +195,7 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences, and tru
   rows.names[3] = "a";
   CHECK(contains(
       error_of([&] { (void)frame_data({}, rows, find_targets(Task::tagging, rows), input, 3, 6)->validation(0); }),
-      "row 4: expected a tag for each of 3 frames, got 1"));
+      "row 4: expected one tag for each of 3 frames, got 1"));
   rows.names[3] = "x";
   CHECK(contains(error_of([&] { (void)find_targets(Task::regression, rows); }), "of the row 1: expected numbers"));
 

@@ -149,13 +149,13 @@ TEST_CASE("objectives: invalid options are refused") {
     return error_of([&] { (void)make_objective(task, outputs, options); });
   };
   CHECK(contains(refused(Task::regression, {}, {}), "at least one output"));
-  CHECK(contains(refused(Task::regression, {"a"}, {{1}, 0, 0}), "has no classes to weigh"));
-  CHECK(contains(refused(Task::multilabel, {"a"}, {{}, 1, 0}), "has no classes to weigh"));
+  CHECK(contains(refused(Task::regression, {"a"}, {{1}, 0, 0}), "has no classes to weight"));
+  CHECK(contains(refused(Task::multilabel, {"a"}, {{}, 1, 0}), "has no classes to weight"));
   CHECK(contains(refused(Task::classifier, {"a"}, {{}, 0, 1}), "has no Huber loss"));
   CHECK(contains(refused(Task::classifier, {"a", "b"}, {{1}, 0, 0}), "a weight for each of 2 classes"));
   CHECK(contains(refused(Task::tagging, {"a", "b"}, {{}, -1, 0}), "a focal gamma of at least 0"));
   CHECK(contains(refused(Task::forecast, {"a"}, {{}, 0, -1}), "a Huber delta of at least 0"));
-  CHECK(contains(refused(Task::causal_lm, {"a"}, {}), "expected one of weft's own tasks on rows"));
+  CHECK(contains(refused(Task::causal_lm, {"a"}, {}), "expected one of weft's own tasks that learn from rows"));
 }
 
 TEST_CASE("objectives: options change the loss of a batch") {

@@ -198,7 +198,7 @@ TEST_CASE("pictures: damaged files are refused by name") {
   header.header = true;
   CHECK(contains(refused(path, header), "pictures and arrays have no header"));
   folder.write("other", good);
-  CHECK(contains(refused(folder / "other"), "expected a name with images-idx3"));
+  CHECK(contains(refused(folder / "other"), "expected a file name with images-idx3"));
   LabelledOptions idx;
   idx.format = DataFormat::idx;
   folder.write("text.csv", "a,b\n");

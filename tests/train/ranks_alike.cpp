@@ -101,7 +101,7 @@ TEST_CASE("ranks: an error in one rank's options, task or length is reported to 
                   const SmallTask other = small_task("fnet", Task::masked_lm);
                   Trainer(*small.model, *other.data, options_of(&ranks, 4));
                 }),
-                "rank 1: [train] the model is a classifier"));
+                "rank 1: [train] the model has the task classifier"));
   CHECK(all_say(made([](Ranks& ranks) {
                   const SmallTask small = small_task("gmlp", Task::causal_lm);
                   const TextData longer(small_text(), small.data->tokenizer(), Task::causal_lm,

@@ -117,7 +117,7 @@ TEST_CASE("series: invalid options are refused") {
   };
   CHECK(refused(options_for(3, 2, {"a"}, {"a"})).empty());
   CHECK(contains(refused(options_for(3, 2, {}, {"a"})), "at least one column to read"));
-  CHECK(contains(refused(options_for(3, 2, {"c"}, {"a"})), "expected a column \"c\"; it has a, b"));
+  CHECK(contains(refused(options_for(3, 2, {"c"}, {"a"})), "expected a column \"c\"; the columns are a, b"));
   CHECK(contains(refused(options_for(0, 2, {"a"}, {"a"})), "a length and a horizon of at least 1"));
   CHECK(contains(refused(options_for(3, 3, {"a"}, {"a"})), "20 rows are too few for windows of 3 + 3 rows"));
   CHECK(contains(refused(options_for(16, 1, {"a"}, {"a"})), "too few"));

@@ -110,16 +110,16 @@ TEST_CASE("a state of another run is refused") {
   CHECK(load(small, small_options(9)).empty());  // the new run is longer
   TrainOptions options = small_options(5);
   options.seed = 2;
-  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with seed 1; now it is 2");
+  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with seed 1; this run has 2");
   options = small_options(5);
   options.optimizer.name = "sgd";
-  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with optimizer \"adamw\"; now it is \"sgd\"");
+  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with optimizer \"adamw\"; this run has \"sgd\"");
   options = small_options(5);
   options.optimizer.own["beta2"] = 0.95;
-  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with beta2 0.99; now it is 0.95");
+  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with beta2 0.99; this run has 0.95");
   options = small_options(5);
   options.optimizer.weight_decay = 0;
-  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with weight-decay 0.1; now it is 0.0");
+  CHECK(load(small, options) == "\"" + path + "\": it belongs to a run with weight-decay 0.1; this run has 0.0");
   CHECK(load(small_task("fnet", Task::masked_lm), small_options(5)) ==
         "\"" + path + "\": it belongs to a run with a different model or tokenizer");
   const std::pair<const char*, std::function<void(TrainOptions&)>> others[] = {

@@ -170,7 +170,8 @@ TEST_CASE("predictions: long texts are tagged in parts, and input that isn't a t
   Checkpoint other;
   other.tokenizer = classifier.data->tokenizer();
   other.model = small_model("gmlp", Task::classifier, other.tokenizer->size(), 3, {});
-  CHECK_THROWS_WITH_AS((void)Predictor(std::move(other)), doctest::Contains("the checkpoint is a classifier"), Error);
+  CHECK_THROWS_WITH_AS((void)Predictor(std::move(other)), doctest::Contains("the checkpoint has the task classifier"),
+                       Error);
 }
 
 TEST_CASE("outputs with a unit: y · deviation + mean, with gradients, and invalid units") {

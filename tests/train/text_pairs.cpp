@@ -116,7 +116,7 @@ TEST_CASE("pairs of texts: invalid columns") {
   lines.format = DataFormat::fasttext;
   CHECK(contains(error("__label__a b\n", lines), "no columns to choose from"));
   lines.format = DataFormat::conll;
-  CHECK(contains(error("a B\n", lines), "conll has no second text"));
+  CHECK(contains(error("a B\n", lines), "rows in the format conll have no second text"));
 }
 
 TEST_CASE("pairs of texts: a classifier's rows have the tokens of both texts") {

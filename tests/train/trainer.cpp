@@ -229,7 +229,8 @@ TEST_CASE("model, data and options that contradict each other") {
   CHECK_THROWS_AS(Trainer(*lm.model, *lm.data, options), Error);
   options = small_options(1);
   options.optimizer = {"sgd", {{"beta1", 0.5}}};
-  CHECK_THROWS_WITH(Trainer(*lm.model, *lm.data, options), "[optimizer] sgd has no beta1; its options are momentum");
+  CHECK_THROWS_WITH(Trainer(*lm.model, *lm.data, options),
+                    "[optimizer] sgd has no option beta1; its options are momentum");
 }
 
 }  // namespace weft::test

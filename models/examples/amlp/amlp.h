@@ -1,4 +1,4 @@
-// aMLP: gMLP with one tiny attention head beside each spatial gate (Liu et al. 2021, arXiv 2105.08050, section 4.3 and
+// aMLP: gMLP with one tiny attention head next to each spatial gate (Liu et al. 2021, arXiv 2105.08050, section 4.3 and
 // figure 6), as a causal language model. This is a custom architecture that consists of weft's public layers and
 // operations. Sequences have the shape (n, b, d).
 #pragma once
