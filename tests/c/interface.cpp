@@ -188,7 +188,7 @@ TEST_CASE("C interface: training on rows in memory gives a model that weft_load 
     CHECK(step == ++now.steps);
     CHECK(steps == 60);
     now.loss = loss;
-    return step == seen.stop_at ? 5 : 0;
+    return step == now.stop_at ? 5 : 0;
   };
   options.user = &seen;
   const auto train = [&](const std::string& name) {

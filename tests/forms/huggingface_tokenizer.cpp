@@ -264,7 +264,7 @@ TEST_CASE("Hugging Face FNet: a tokenizer.json of another kind is refused by nam
   says(refused([](Json& json) { json["model"]["type"] = "BPE"; }), "model (a Unigram");
   says(refused([](Json& json) { json["model"]["vocab"][9] = "x"; }), "names with scores, got \"x\"");
   says(refused([](Json& json) { json["model"]["vocab"][9] = {1, "x"}; }), "names with scores, got [1,\"x\"]");
-  says(refused([](Json& json) { json["model"]["unk_id"] = 100000; }), "an unk_id of the");
+  says(refused([](Json& json) { json["model"]["unk_id"] = 100000; }), "an unk_id from 0");
   says(refused([](Json& json) { json["model"]["unk_id"] = -1; }), "got -1");
   says(refused([](Json& json) { json["model"]["vocab"].push_back({"one more", -1.0}); }), "more than the");
   says(refused([](Json& json) { json["added_tokens"][6]["content"] = "<new>"; }), "only added tokens that are pieces");

@@ -154,8 +154,9 @@ void add_arrangements(nb::module_& m) {
   define(m, "roll",
          "x shifted by `shift` elements along an axis. Elements shifted beyond one end reappear at the other.", roll,
          "x"_a, "shift"_a, "axis"_a);
-  define(m, "pad", "x padded with `value`. widths[i] = (before, after) is the number of elements added at each end of axis i.", pad, "x"_a,
-         "widths"_a, "value"_a = 0.0);
+  define(m, "pad",
+         "x padded with `value`. widths[i] = (before, after) is the number of elements added at each end of axis i.",
+         pad, "x"_a, "widths"_a, "value"_a = 0.0);
   define(m, "tril", "The lower triangle; 0 elsewhere.", tril, "x"_a, "diagonal"_a = 0);
   define(m, "triu", "The upper triangle; 0 elsewhere.", triu, "x"_a, "diagonal"_a = 0);
   define(m, "arange", "The numbers start, start + step, …, without stop.", arange, "start"_a, "stop"_a, "step"_a = 1.0,
