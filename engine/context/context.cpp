@@ -83,9 +83,10 @@ void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scrat
   const std::int64_t pieces = (n - 1) / grain + 1;
   const int threads = loops_are_serial() || pieces == 1 ? 1 : this->threads();
   const auto working = static_cast<std::size_t>(std::min<std::int64_t>(threads, pieces));
-  std::size_t stride = 0, total = 0;  // bytes for one thread and for all threads
-  if (__builtin_add_overflow(scratch_bytes, 63, &stride) ||
-      __builtin_mul_overflow(stride &= ~std::size_t{63}, working, &total))
+  std::size_t padded = 0, total = 0;
+  const bool is_too_large = __builtin_add_overflow(scratch_bytes, 63, &padded);
+  const std::size_t stride = padded & ~std::size_t{63};  // bytes for one thread; total: for all threads
+  if (is_too_large || __builtin_mul_overflow(stride, working, &total))
     throw Error("[context] expected scratch memory that fits into the address space, got " +
                 std::to_string(scratch_bytes) + " bytes for each of " + std::to_string(working) + " threads");
   ScratchBlock scratch(*memory_, total);

@@ -71,10 +71,10 @@ bool same_model(const json& a, const json& b) {
 }
 
 void check_labels(const std::vector<std::string>& labels, std::int64_t outputs) {
-  const auto each_another = [&] {
+  const auto are_distinct = [&] {
     return std::ssize(std::set<std::string_view>(labels.begin(), labels.end())) == std::ssize(labels);
   };
-  if (std::ssize(labels) != outputs || !each_another())
+  if (std::ssize(labels) != outputs || !are_distinct())
     throw Error("[checkpoint] expected " + std::to_string(outputs) + " distinct labels, got " +
                 std::to_string(labels.size()));
 }

@@ -218,9 +218,9 @@ PackedWeight::PackedWeight(const Tensor& weight, DType dtype) : isa_(Context::cu
 Tensor packed_linear(const Tensor& x, const PackedWeight& packed, const Tensor& bias, const Epilogue& epilogue) {
   return guard_memory("packed_linear", [&] {
     if (!packed.is_current()) fail("packed_linear", "the weight was written after it was packed");
-    const bool records = would_record({x, packed.weight(), bias, epilogue.gate, epilogue.residual});
     Tensor weight = packed.weight();
     LinearPass pass{epilogue.activation};
+    const bool records = would_record({x, weight, bias, epilogue.gate, epilogue.residual});
     if (!records && packed.isa() == Context::current().isa() && packed.dtype() == x.dtype())
       pass.panels = packed.panels_;
     else if (packed.dtype() == DType::f32) weight = as_dtype(weight, DType::f32);  // for a bf16 weight and an f32 x

@@ -73,9 +73,9 @@ TEST_CASE("random: moments of uniform and normal numbers") {
   CHECK(moment(z, 2) == doctest::Approx(1).epsilon(0.006));
   CHECK(std::fabs(moment(z, 3)) < 0.02);
   CHECK(moment(z, 4) == doctest::Approx(3).epsilon(0.015));
-  double neighbours = 0;
-  for (std::size_t i = 1; i < z.size(); ++i) neighbours += z[i] * z[i - 1];
-  CHECK(std::fabs(neighbours / static_cast<double>(n)) < 0.004);
+  double neighbors = 0;
+  for (std::size_t i = 1; i < z.size(); ++i) neighbors += z[i] * z[i - 1];
+  CHECK(std::fabs(neighbors / static_cast<double>(n)) < 0.004);
 }
 
 TEST_CASE("random: tensors contain the stream's elements for any number of threads") {

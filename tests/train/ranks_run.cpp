@@ -21,7 +21,7 @@ namespace {
 const char* const files[] = {"best/model.safetensors", "best/config.json",          "last/model.safetensors",
                              "last/config.json",       "last/training.safetensors", "run.json"};
 
-struct Task3 {
+struct ArchTask {
   std::string arch;
   Task task;
 };
@@ -64,7 +64,8 @@ class Breaks : public TextData {
 
 TEST_CASE("ranks: a run's folder equals that of one process, byte by byte, and only rank 0 writes it" *
           doctest::test_suite("threads")) {
-  for (const Task3& what : {Task3{"gmlp", Task::causal_lm}, {"fnet", Task::masked_lm}, {"fnet", Task::classifier}}) {
+  for (const ArchTask& what :
+       {ArchTask{"gmlp", Task::causal_lm}, {"fnet", Task::masked_lm}, {"fnet", Task::classifier}}) {
     const TemporaryFolder folder;
     std::vector<std::optional<Evaluation>> evaluations(3);
     const auto run = [&](Ranks* ranks, const std::string& name) {

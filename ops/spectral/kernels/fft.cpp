@@ -79,7 +79,7 @@ void complex_columns(const FftView<T>& plan, const FftColumns<const T>& x, bool 
   constexpr int numbers = static_cast<int>(row_size<T>), bytes = numbers * static_cast<int>(sizeof(T));
   if (plan.passes == 1 && plan.pass[0].radix == 16 && x.step == 2 && y.step == 2)
     return inverse ? short_columns<16, true>(x, factor, y) : short_columns<16, false>(x, factor, y);
-  const bool whole = x.count == simd::lanes<T> && are_neighbours(x, 2) && are_neighbours(y, 2);
+  const bool whole = x.count == simd::lanes<T> && are_neighbors(x, 2) && are_neighbors(y, 2);
   if (!whole || plan.convolution) {
     gather_complex(plan.n, x, work);
     forward(plan, work);

@@ -18,7 +18,7 @@ struct RowOrder {
 };
 
 template <class T>
-bool are_neighbours(const FftColumns<T>& x, std::int64_t apart) noexcept {
+bool are_neighbors(const FftColumns<T>& x, std::int64_t apart) noexcept {
   for (std::int64_t c = 1; c < x.count; ++c)
     if (x.offset[c] != x.offset[0] + apart * c) return false;
   return true;
@@ -172,7 +172,7 @@ inline void store_complex_part(T* p, ComplexVec<T> v, std::int64_t count) noexce
 template <class T>
 void gather(std::int64_t n, const FftColumns<const T>& x, T* plane) noexcept {
   using namespace simd;
-  if (are_neighbours(x, 1)) {
+  if (are_neighbors(x, 1)) {
     const T* from = x.data + x.offset[0];
     for (std::int64_t k = 0; k < n; ++k, from += x.step)
       store(plane + k * row_size<T>, x.count == lanes<T> ? load(from) : load_n(from, x.count));
@@ -192,7 +192,7 @@ void scatter(std::int64_t n, const std::int32_t* row, const T* plane, bool inver
   using namespace simd;
   const RowOrder order{row, n, inverse};
   const Vec<T> f(factor);
-  if (are_neighbours(y, 1)) {
+  if (are_neighbors(y, 1)) {
     T* to = y.data + y.offset[0];
     for (std::int64_t k = 0; k < n; ++k, to += y.step) {
       const Vec<T> v = load(plane + order(k) * row_size<T>) * f;
@@ -222,7 +222,7 @@ template <class T>
 void gather_complex(std::int64_t n, const FftColumns<const T>& x, T* work) noexcept {
   using namespace simd;
   const WorkRows<T> rows{work};
-  if (are_neighbours(x, 2)) {
+  if (are_neighbors(x, 2)) {
     const T* from = x.data + x.offset[0];
     for (std::int64_t k = 0; k < n; ++k, from += x.step) rows.store(k, load_complex_part(from, x.count));
     return;
@@ -238,7 +238,7 @@ void scatter_complex(std::int64_t n, const std::int32_t* row, const T* work, boo
   using namespace simd;
   const RowOrder order{row, n, inverse};
   const Vec<T> f(factor);
-  if (are_neighbours(y, 2)) {
+  if (are_neighbors(y, 2)) {
     T* to = y.data + y.offset[0];
     for (std::int64_t k = 0; k < n; ++k, to += y.step)
       store_complex_part(to, scaled(load_row(work, order(k)), f), y.count);

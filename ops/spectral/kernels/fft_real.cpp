@@ -61,7 +61,7 @@ template <class T>
 bool columns(const RealFftView<T>& plan, const FftColumns<const T>& x, T weight, T factor, const FftColumns<T>& y,
              const T* next, T* work) noexcept {
   const FftView<T>& half = *plan.half;
-  if (half.convolution || x.count < simd::lanes<T> || !are_neighbours(x, 1) || !are_neighbours(y, 2)) return false;
+  if (half.convolution || x.count < simd::lanes<T> || !are_neighbors(x, 1) || !are_neighbors(y, 2)) return false;
   const WorkRows<T> rows{work};
   const PairedRows<T> source{x.data + x.offset[0], x.step};
   T* to = y.data + y.offset[0];

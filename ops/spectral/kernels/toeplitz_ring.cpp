@@ -114,8 +114,8 @@ struct UntwistedConjugates {
 };
 
 template <class T>
-bool are_whole_neighbours(const FftColumns<T>& x) noexcept {
-  return x.count == simd::lanes<std::remove_const_t<T>> && are_neighbours(x, 1);
+bool are_whole_neighbors(const FftColumns<T>& x) noexcept {
+  return x.count == simd::lanes<std::remove_const_t<T>> && are_neighbors(x, 1);
 }
 
 // Returns `rows` with prefetching of the columns that are used after them. It prefetches for reading even if the
@@ -130,7 +130,7 @@ auto ahead_of(const FftColumns<U>& later, Rows rows) noexcept {
 template <class T, class U>
 void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, const FftColumns<U>& later,
            T* work) noexcept {
-  const bool whole = are_whole_neighbours(x);
+  const bool whole = are_whole_neighbors(x);
   if (!whole) gather(n, x, work);
   const T* data = whole ? x.data + x.offset[0] : work;
   const int64_t step = whole ? x.step : row_size<T>;
@@ -146,7 +146,7 @@ void begin(const RingView<T>& ring, int64_t n, const FftColumns<const T>& x, con
 template <class T>
 void finish(const RingView<T>& ring, int64_t n, const FftColumns<T>& y, const FftColumns<const T>& next,
             T* work) noexcept {
-  const bool whole = are_whole_neighbours(y);
+  const bool whole = are_whole_neighbors(y);
   T* data = whole ? y.data + y.offset[0] : work;
   const int64_t step = whole ? y.step : row_size<T>;
   const FftPass<T>& pass = ring.plan->pass[0];
