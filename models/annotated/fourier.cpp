@@ -416,7 +416,7 @@ STEP("A convolution is a product of spectra") {
 //
 // So multiply $x$ by the chirp, convolve with the conjugate chirp, and multiply by the chirp again.
 //
-// This convolution does not wrap around: $k - j$ runs from $-(n-1)$ to $n - 1$, and these are $2n - 1$ offsets. A
+// This convolution does not wrap around: $k - j$ runs from $-(n-1)$ to $n - 1$, so there are $2n - 1$ offsets. A
 // circle of $m \ge 2n - 1$ places has room for all of them. Place $l$ holds $\overline{u_l}$ for $0 \le l < n$, and
 // place $m - l$ holds the factor for $-l$, which is the same number, because of the square. The signal is padded with
 // zeros to length $m$. Then the remainder modulo $m$ never confuses two offsets, and the first $n$ results are right.
@@ -551,7 +551,7 @@ STEP("Real signals at half the price") {
 // `weft::fft` transforms along one axis of a tensor, for any length, and `ifft` is its inverse. It uses the ideas of
 // this page, and some more. Its recursion splits not only into 2 parts, but also into 3, 4, 5, 7, 8, 11, 13 and 16.
 // Larger splits need fewer passes through memory. A length with a larger prime factor uses Bluestein's method. The
-// tables are made once for each length, and the passes run in vector instructions. `rfft` takes real signals of any
+// tables are computed once for each length, and the passes use vector instructions. `rfft` takes real signals of any
 // length, and returns the first $n/2 + 1$ elements, with $n/2$ rounded down.
 weft::Tensor tensor(const Signal& x) {
   return weft::Tensor::from(x, {static_cast<std::int64_t>(x.size())});

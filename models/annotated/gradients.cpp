@@ -476,8 +476,8 @@ weft::Tensor by_tensors(const weft::Tensor& x, const weft::Tensor& weight,
 }
 
 // The plot shows the time of a forward and a backward pass. For small $n$ the fixed costs of the library's records
-// dominate: shapes are checked and tensors are allocated. For large $n$ the arithmetic dominates, and the library runs
-// it in vector instructions.
+// dominate: shapes are checked and tensors are allocated. For large $n$ the arithmetic dominates, and the library uses
+// vector instructions for it.
 STEP("A node for each scalar, a record for each operation") {
   print("plot: Forward and backward through a layer | n log | microseconds log");
   print("n, scalar tape, library");

@@ -41,7 +41,7 @@ std::string Classifier::why_not(const Checkpoint& checkpoint) {
     return "the checkpoint is an encoder whose outputs are features, not labels: train a classifier from it "
            "(weft train --from)";
   if (reads_numbers(model)) return "";
-  if (model.input().defined()) return "the model reads numbers in addition to tokens";
+  if (model.input().defined()) return "expected a model that reads either tokens or numbers, got one that reads both";
   if (!checkpoint.tokenizer->special().cls) return why_no_cls(checkpoint);
   return "";
 }

@@ -48,7 +48,7 @@ Predictor::Predictor(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint))
     throw Error(std::string("[predict] the checkpoint has the task ") + task_name(task) +
                 ", expected regression, multilabel or tagging");
   if (model.input().defined() && !reads_numbers(model))
-    throw Error("[predict] the model reads numbers in addition to tokens");
+    throw Error("[predict] expected a model that reads either tokens or numbers, got one that reads both");
   if (checkpoint_.info.labels.empty()) checkpoint_.info.labels = numbered_labels(model.outputs());
 }
 

@@ -100,7 +100,7 @@ Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64
   return guard_memory("pad", [&] {
     check_defined("pad", x);
     if (static_cast<std::int64_t>(widths.size()) != x.rank())
-      fail("pad", "expected two widths for each axis of shape " + to_string(x.shape()) + ", got " +
+      fail("pad", "expected a pair of widths for each axis of shape " + to_string(x.shape()) + ", got " +
                       std::to_string(widths.size()) + " pairs");
     Tensor y = x;
     for (std::size_t d = 0; d < widths.size(); ++d) {

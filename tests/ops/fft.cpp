@@ -186,7 +186,8 @@ TEST_CASE("a real column's transform doesn't depend on its position") {
   });
 }
 
-// 32 MiB or more in 96 rows. Some tensors have rows that are whole vectors apart, others don't.
+// 32 MiB or more in 96 rows. In some of the tensors, the distance between rows is
+// a multiple of the vector length. In others, it isn't.
 TEST_CASE("columns that are written past the caches have the same bits as other columns") {
   for (DType dtype : {DType::f32, DType::f64})
     for (std::int64_t d : {64, 20}) {

@@ -205,7 +205,7 @@ void write_digits(std::int64_t n, const T* x, float first, float second, int dig
   else write_rows<2>(n, x, first, second, out, row, excesses);
 }
 
-// Writes y from the sums of its rows of digits.
+// Computes rows of y: combines the sums of the digits of x's rows, and multiplies the results by the scales.
 void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept {
   for (int i = 0; i < t.rows; ++i) {
     const Vec<float> row_scale(t.row_scales[i]);
