@@ -68,7 +68,7 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
                    "--pad-to applies only to the task classifier"));
   CHECK(fails_with(
       weft("train --arch gmlp --task retrieval --batch 1 --data " + data + columns + " --out " + (folder / "x")), 2,
-      "--batch 1: the task retrieval compares the pairs of a batch"));
+      "--batch 1: a retrieval model compares the pairs of a batch"));
 }
 
 TEST_CASE("embeddings: pairs whose cells contain line breaks") {

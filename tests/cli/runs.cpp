@@ -129,8 +129,8 @@ TEST_CASE_FIXTURE(Runs, "a copied folder doesn't determine the log that --resume
     folder.write("run/run.json", run.dump());
     const Outcome resumed = weft("train --steps 3 --resume " + (folder / "run"));
     REQUIRE(resumed.code == 0);
-    CHECK(contains(resumed.err,
-                   "the log \"" + (folder / name) + "\", which the run began, is not continued: --log FILE continues"));
+    CHECK(contains(resumed.err, "the log \"" + (folder / name) +
+                                    "\", which the run began, is not continued: --log with its path continues"));
     CHECK_FALSE(std::filesystem::exists(folder / "new"));
     CHECK(folder.read("log") == before);
     REQUIRE(weft(train("run", "--overwrite --steps 2")).code == 0);

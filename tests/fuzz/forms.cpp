@@ -1,4 +1,5 @@
-// Reads another program's folder in each format. The input: config.json, a zero byte, the header of model.safetensors,
+// Tries to load a folder as the checkpoint of another program, in each format that weft knows, and writes what it could
+// load. The input: config.json, a zero byte, the header of model.safetensors,
 // a zero byte, and two bytes with the size of the tensor data, which follow. If the text of config.json is empty, the
 // folder has no such file.
 #include <cstdlib>

@@ -171,7 +171,8 @@ TEST_CASE("arrangements: errors") {
                        Error);
   CHECK_THROWS_AS((void)split(x, {4, -1}, 1), Error);
   CHECK_THROWS_AS(roll(x, 1, 2), Error);
-  CHECK_THROWS_WITH_AS(pad(x, {{1, 1}}), doctest::Contains("a pair of widths for each axis of shape (2, 3), got 1"), Error);
+  CHECK_THROWS_WITH_AS(pad(x, {{1, 1}}), doctest::Contains("a pair of widths for each axis of shape (2, 3), got 1"),
+                       Error);
   CHECK_THROWS_AS(pad(x, {{-1, 0}, {0, 0}}), Error);
   CHECK_THROWS_WITH_AS(tril(Tensor::zeros({3})), doctest::Contains("expected matrices"), Error);
   for (const auto& f :

@@ -1,4 +1,4 @@
-// Describes one run of a report.
+// What a report shows about one training run.
 #pragma once
 #include <string>
 

@@ -14,8 +14,8 @@ struct DividedRows {
 };
 
 // `labels` are the labels that a model knows, in its order. If it is empty, the labels that occur in the data are used.
-// For tasks other than classifier, labels are targets (weft/target_rows.h), and the parts may have different
-// targets.
+// For tasks other than classifier, `labels` is ignored, and the validation and test sets may contain labels that do not
+// occur in the training set.
 DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels = {});
 
 // Lists labels as "a, b and 3 more", without control characters.

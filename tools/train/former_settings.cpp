@@ -66,7 +66,8 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
   const std::string log = run_text(settings, "run", "log");
   if (is_first(o.ranks) && o.log.empty() && !log.empty())
     std::cerr << "weft: the log \"" << visible(log)
-              << "\", which the run began, is not continued: --log FILE continues it, or begins a new file"
+              << "\", which the run began, is not continued: --log with its path continues it, --log with a new path "
+                 "begins another"
               << std::endl;
   if (!run_text(settings, "data", "folds").empty() && command.count("--test") > 0)
     throw UsageError("--test: the run in \"" + o.out +

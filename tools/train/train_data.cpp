@@ -236,7 +236,7 @@ Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Che
     throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
                      " applies only to the task classifier");
   if (o.batch == 1)
-    throw UsageError("--batch 1: the task retrieval compares the pairs of a batch, so a batch needs at least 2 pairs");
+    throw UsageError("--batch 1: a retrieval model compares the pairs of a batch, so a batch needs at least 2 pairs");
   Training made;
   made.notes = std::move(rows.notes);
   made.columns = rows.training.columns;

@@ -19,7 +19,7 @@ enum class Isa {
 /// The name, such as "sse2" or "avx2".
 const char* isa_name(Isa isa) noexcept;
 
-/// Whether this build has kernels for the instruction set and the CPU and the operating system can run them.
+/// Whether this build has kernels for the instruction set, and both the CPU and the operating system can run them.
 bool cpu_has(Isa isa) noexcept;
 
 /// All instruction sets for which cpu_has is true, in ascending order.

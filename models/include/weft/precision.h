@@ -1,6 +1,7 @@
 /// \file
-/// Precision: the number format in which a model computes. Parameters, their gradients, the optimizer's state and
-/// checkpoints are always f32. So a model that was trained in one precision can be loaded, run or trained in the other.
+/// Precision: the number format in which a model computes. In either precision, parameters, their gradients, the
+/// optimizer's state and checkpoints are f32, unless the model is quantized (weft/quantize.h). So a model that was
+/// trained in one precision can be loaded, run or trained in the other.
 ///
 /// bf16 has the 8 exponent bits of f32, but a precision of only 8 bits. Gradients that f32 can represent don't vanish
 /// in bf16, so, unlike in f16, the loss needs no scaling. If the loss is multiplied by 2^k, the gradients are
