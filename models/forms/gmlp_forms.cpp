@@ -32,7 +32,7 @@ const GmlpForm labml_gmlp = {"labml-gmlp",
                              {Task::causal_lm}};
 
 const GmlpForm g_mlp_pytorch = {"g-mlp-pytorch",
-                                "lucidrains' gMLP: its state dict; causal unless config.json or --task says otherwise",
+                                "a state dict of lucidrains' gMLP; causal unless config.json or --task differs",
                                 {{"embedding.weight", "to_embed.weight"},
                                  {"blocks.*.norm.", "layers.*.fn.norm."},
                                  {"blocks.*.proj1.", "layers.*.fn.fn.fn.proj_in.0."},

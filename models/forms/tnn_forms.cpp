@@ -77,8 +77,7 @@ const TnnForm fairseq = {
 
 const TnnForm tnn_pytorch = {
     "tnn-pytorch",
-    "a state dict with tnn-pytorch's TnnLayer modules as layers.* and weft's names for all other tensors; causal "
-    "unless config.json or --task says otherwise",
+    "TnnLayers as layers.*, else weft's names; causal unless config.json or --task differ",
     "layers.*.",
     {},
     {Task::causal_lm, Task::masked_lm, Task::classifier},

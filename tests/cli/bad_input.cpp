@@ -136,7 +136,7 @@ TEST_CASE_FIXTURE(Fixture, "training options that are invalid") {
   refuses(train + "--lr 0", "--lr", 2);
   refuses(train + "--lr nan", "--lr", 2);
   refuses(train + "--beta1 1", "--beta1", 2);
-  refuses(train + "--momentum 0.5", "adamw has no momentum");
+  refuses(train + "--momentum 0.5", "adamw has no option momentum");
   refuses(train + "--optimizer sgd --momentum -1", "--momentum", 2);
   refuses(train + "--weight-decay -1", "--weight-decay", 2);
   refuses(train + "--steps 0", "--steps", 2);

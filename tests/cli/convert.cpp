@@ -116,7 +116,7 @@ TEST_CASE("weft convert: a state dict with its arguments continues texts as befo
   CAPTURE(there.err);
   REQUIRE(there.code == 0);
   CHECK(contains(there.out, "fairseq-tnn -> weft: tnn causal-lm"));
-  CHECK(contains(there.out, "note: decoder.version is ignored"));
+  CHECK(contains(there.out, "note: the tensor decoder.version is ignored"));
   const Outcome info = weft("info " + own);
   CHECK(contains(info.out, R"("final_norm":"layernorm","tied":false})"));
   CHECK_FALSE(contains(info.out, "trained on sequences"));  // the file doesn't record it
@@ -138,7 +138,7 @@ TEST_CASE("weft info of another program's checkpoint names its format") {
   CHECK(contains(info.out, "note: there is neither a spiece.model"));
   CHECK(contains(info.out, "\"head\":\"pooler\""));
   CHECK(contains(info.out, "encoder.layers.1.output_norm.bias"));
-  CHECK(fails_with(weft("classify " + (folder / "in") + " </dev/null"), 1, "is a masked-lm"));
+  CHECK(fails_with(weft("classify " + (folder / "in") + " </dev/null"), 1, "got a model for the task masked-lm"));
 }
 
 TEST_CASE(

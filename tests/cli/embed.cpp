@@ -56,7 +56,7 @@ TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
 
   folder.write("lines.txt", "one line\n");
   CHECK(fails_with(weft("nearest " + run + " " + (folder / "lines.txt") + " q --vectors " + vectors), 1,
-                   "expected 1 vectors of 12 numbers, one for each text of the corpus, got 48 of 12"));
+                   "expected 1 vectors of 12 numbers, one for each text of the corpus, got 48 vectors of 12 numbers"));
   folder.write("broken.npy", "no array");
   CHECK(fails_with(weft("nearest " + run + " " + (folder / "lines.txt") + " q --vectors " + (folder / "broken.npy")), 1,
                    "expected a NumPy file"));

@@ -132,7 +132,8 @@ TEST_CASE_FIXTURE(Files, "a checkpoint may be given by one of its files") {
     CHECK(
         fails_with(weft(command + " --checkpoint " + (folder / "text")), 2,
                    "--checkpoint: expected the folder of a run or a checkpoint, got the file \"" + (folder / "text")));
-    CHECK(fails_with(weft(command + " --checkpoint " + run + "/training.safetensors"), 2, "expected a folder"));
+    CHECK(fails_with(weft(command + " --checkpoint " + run + "/training.safetensors"), 2,
+                     "expected the folder of a run or a checkpoint"));
   }
   CHECK(fails_with(weft("info --checkpoint " + run + "/missing"), 1, "missing/model.safetensors"));
 }

@@ -190,7 +190,7 @@ TEST_CASE("tokenizers that are invalid") {
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "noise")), 1, "noise"));
   const Outcome half = weft(train + "--tokenizer " + (folder / "half.json"));
   CHECK(fails_with(half, 1, "half.json\": [tokenizer] the tokenizer is damaged: expected JSON; it may be truncated"));
-  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "")), 1, "--from RUN uses the tokenizer of a run"));
+  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "")), 1, "--from RUN` starts from a run"));
   const std::string learn = "tokenizer train --out " + (folder / "out") + " ";
   CHECK(fails_with(weft(learn + (folder / "empty") + " --kind words"), 1, "empty\" is empty"));
   CHECK(fails_with(weft(learn + (folder / "utf16") + " --kind words"), 1, "utf16"));
@@ -267,7 +267,7 @@ TEST_CASE("generate states once why a model is slow, and says nothing about othe
     CHECK(outcome.code == 0);
     CHECK(contains(
               outcome.err,
-              "weft: generation is slow because each symbol takes a forward pass over the whole text: with par_type " +
+              "weft: generation is slow, because each symbol needs a forward pass over the whole text: with par_type " +
                   type) == (type != "1"));
     CHECK(contains(outcome.err, "slow") == (type != "1"));
   }

@@ -41,7 +41,7 @@ TEST_CASE("weft train, eval, generate and info on a text") {
 
     const Outcome generated = weft("generate --checkpoint " + run + " --prompt 'the fox – ' --tokens 50 --seed 2");
     if (usual_task(arch) != Task::causal_lm) {
-      CHECK(fails_with(generated, 1, arch));
+      CHECK(fails_with(generated, 1, "can't continue a text"));
       continue;
     }
     CHECK(generated.code == 0);

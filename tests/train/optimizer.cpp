@@ -306,7 +306,8 @@ TEST_CASE("optimizer: parameters that are frozen later have no part in the norm,
     set_gradient(without.parameters(), Numbers(g.begin() + 4, g.end()));
     CHECK(optimizer.step(step, 0.1) == doctest::Approx(without.step(step, 0.1)).epsilon(1e-14));
   }
-  for (std::size_t i : {0, 2}) CHECK(same_bits(frozen[i].second.value(), alone[i == 0 ? 0 : 1].second.value()));
+  CHECK(frozen[0].second.value().to_vector<double>() == alone[0].second.value().to_vector<double>());
+  CHECK(frozen[2].second.value().to_vector<double>() == alone[1].second.value().to_vector<double>());
   for (std::size_t k = 0; k < optimizer.states(); ++k)
     for (std::int64_t i = 0; i < 4; ++i) CHECK(optimizer.parameters().state(k).data<double>()[i] == 0);
 }
