@@ -339,7 +339,7 @@ TEST_CASE("bf16 token streams: the logits equal those of the forward pass up to 
     CHECK(relative_error(rest, reshape(slice(all, 1, length - 1, length), {1, symbols})) < 0.03);
     model->set_precision(Precision::f32);
     CHECK(contains_all(error_of([&] { (void)at_once->append(slice(tokens, 1, 0, 1)); }),
-                       {"precision is f32", "it was bf16", "new stream"}));
+                       {"precision is now f32", "it was bf16", "new stream"}));
   }
 }
 

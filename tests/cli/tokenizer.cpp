@@ -190,7 +190,7 @@ TEST_CASE("tokenizers that are invalid") {
   CHECK(fails_with(weft(train + "--tokenizer " + (folder / "noise")), 1, "noise"));
   const Outcome half = weft(train + "--tokenizer " + (folder / "half.json"));
   CHECK(fails_with(half, 1, "half.json\": [tokenizer] the tokenizer is damaged: expected JSON; it may be truncated"));
-  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "")), 1, "--from RUN` starts from a run"));
+  CHECK(fails_with(weft(train + "--tokenizer " + (folder / "")), 1, "--from RUN` starts with the tokenizer"));
   const std::string learn = "tokenizer train --out " + (folder / "out") + " ";
   CHECK(fails_with(weft(learn + (folder / "empty") + " --kind words"), 1, "empty\" is empty"));
   CHECK(fails_with(weft(learn + (folder / "utf16") + " --kind words"), 1, "utf16"));

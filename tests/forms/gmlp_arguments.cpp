@@ -99,7 +99,7 @@ TEST_CASE("g-mlp-pytorch: without a config.json the assumed defaults are reporte
             "assumes that the model is causal, and that it has no token shift and no activation function on the gate"));
   const Checkpoint masked = load_checkpoint_as(form, folder / "out", as(Task::masked_lm));
   CHECK(masked.model->task() == Task::masked_lm);
-  CHECK(notes(masked, "assumes that it is not causal"));
+  CHECK(notes(masked, "assumes that the model is not causal"));
 }
 
 TEST_CASE(

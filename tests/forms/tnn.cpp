@@ -152,9 +152,9 @@ TEST_CASE("fairseq's TNN: unsupported parts are refused by name") {
   CHECK(contains(with_tensor(gated, layer + "final_layer_norm.gate"), "gate belongs to gatedrmsnorm" + not_here));
   CHECK(contains(with_tensor(fairseq(), layer + "final_layer_norm.scala"), "scala belongs to scalenorm" + not_here));
   CHECK(contains(without_tensor(fairseq(), layer + "glu.l3.weight"), "has glu_type 2" + not_here));
-  CHECK(contains(with_argument(fairseq(), "glu_type", 2), "glu_type 2 is the second kind of gated linear unit"));
+  CHECK(contains(with_argument(fairseq(), "glu_type", 2), "glu_type 2 means the second kind of gated linear unit"));
   CHECK(contains(with_tensor(fairseq(), gtu + "in_proj.weight"), "(gtu_type 3)" + not_here));
-  CHECK(contains(with_argument(fairseq(), "gtu_type", 3), "gtu_type 3 is the third kind of gated Toeplitz unit"));
+  CHECK(contains(with_argument(fairseq(), "gtu_type", 3), "gtu_type 3 means the third kind of gated Toeplitz unit"));
   CHECK(contains(with_argument(fairseq(), "fina_act", "silu"), "fina_act \"silu\" is an activation after the gated"));
   CHECK(contains(with_argument(fairseq(), "resi_param", true), "resi_param true means a factor of the residual"));
   CHECK(contains(with_tensor(fairseq(), "decoder.embed_tokens.embeddings.0.0.weight"),

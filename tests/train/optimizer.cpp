@@ -321,7 +321,7 @@ TEST_CASE("parameter set: a result that depends on none of its parameters is ref
     tape.backward(total, set);
   };
   const auto message =
-      doctest::Contains("[backward] expected a result that depends on trainable parameters of the set (w");
+      doctest::Contains("[backward] expected a result that depends on trainable parameters of the set (a");
   {
     Tape tape;
     (void)sum(ours.front().second);  // recorded, but the result does not depend on it

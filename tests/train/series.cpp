@@ -56,7 +56,8 @@ TEST_CASE("series: columns of a table by name, with any delimiter") {
     CHECK(series.columns == std::vector<std::vector<float>>{{-2, 3}, {1.5, 20}});
     CHECK(series.rows() == 2);
   }
-  CHECK_THROWS_WITH_AS((void)read_series(folder / "table", {"z"}), doctest::Contains("it has time, x, y"), Error);
+  CHECK_THROWS_WITH_AS((void)read_series(folder / "table", {"z"}), doctest::Contains("the columns are time, x, y"),
+                       Error);
 }
 
 TEST_CASE("series: windows, their targets, and the parts of the split") {
