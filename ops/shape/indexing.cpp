@@ -79,11 +79,10 @@ void gather_elements(const Choice& choice, const T* x, const std::int64_t* index
     while (at < end) {
       const std::int64_t row = at / inner, k = at % inner;
       const T* from = x + choice.outer(row / n) + choice.inner(k);
-      // Reads the rest of a line if the index axis is the last one, otherwise a run along the last axis. In both cases,
-      // `from` advances by a fixed step.
-      const bool is_line = inner == 1;
-      const std::int64_t step = is_line ? 0 : choice.inner.step();
-      const std::int64_t run_end = std::min(end, at + (is_line ? n - row % n : choice.inner.run(k)));
+      // The rest of a line, or a run along the last axis. The step between their elements of x, apart from the index, is
+      // fixed: for a line it is 0.
+      const std::int64_t step = choice.inner.step();
+      const std::int64_t run_end = std::min(end, at + (inner == 1 ? n - row % n : choice.inner.run(k)));
       for (; at < run_end; ++at, from += step) y[at] = from[index[at] * stride];
     }
   };

@@ -123,7 +123,7 @@ TEST_CASE("argmax, argmin, topk: the first of several equal elements, and NaN be
     CHECK(topk(y, 5, 1, false).indices.to_vector<I>() == std::vector<I>{3, 4, 0, 1, 2, 0, 4, 2, 1, 3});
     CHECK(topk(y, 2, 1, false).values.dtype() == dtype);
   }
-  CHECK(topk(neg(x), 5, 1).indices.to_vector<I>() == std::vector<I>{3, 4, 0, 1, 2, 1, 3, 0, 4, 2});  // -NaN, too
+  CHECK(topk(Tensor::from<float>({1, -nan, inf, nan}, {4}), 4).indices.to_vector<I>() == std::vector<I>{1, 3, 2, 0});
   CHECK(argmax(x, 0).to_vector<I>() == std::vector<I>{0, 1, 1, 1, 0});
   CHECK(std::isnan(min(x, 1).to_vector<float>()[1]));
   CHECK(argmax(Tensor::zeros({0, 3}), 1).shape() == Shape{0});

@@ -204,6 +204,9 @@ TEST_CASE("scans whose lines are divided among threads equal scans of single row
   const auto first = [](const Tensor& t) { return cumprod(t, 0); };
   const auto last = [](const Tensor& t) { return cumprod(transpose(t, 0, 1), 1); };
   CHECK(gradient(x, first) == gradient(x, last));
+  const Tensor wide = random_tensor({{5, 500}, -1, 1}, 4);  // one task computes all columns
+  const std::vector<double> by_columns = gradient(wide, first), by_rows = gradient(wide, last);
+  CHECK(by_columns == by_rows);
 }
 
 TEST_CASE("logsumexp of rows that are divided among tasks, along each axis") {
@@ -237,6 +240,7 @@ TEST_CASE("pools: the first of equal elements, NaN, bf16") {
   const std::vector<float> found =
       max_pool1d(Tensor::from<float>({1, std::nanf(""), 2, std::nanf(""), 3, 4, 5, 0, 0}, {9}), 3).to_vector<float>();
   CHECK((std::isnan(found[0]) && std::isnan(found[1]) && found[2] == 5));
+  CHECK(mean_pool1d(x, 4, 2).to_vector<double>() == std::vector<double>{2.5, 3.5});
   CHECK(mean_pool1d(Tensor::full({300}, 1, DType::bf16), 300).item() == 1);
   CHECK(mean_pool1d(Tensor::full({100000}, 0.1), 100000).item() == static_cast<double>(0.1f));
   CHECK(max_pool1d(Tensor::zeros({0, 4}), 2).shape() == Shape{0, 2});

@@ -282,8 +282,16 @@ TEST_CASE("optimizer: parameters that are frozen later keep their values") {
     optimizer.step(1, 0.1);
     parameters[1].second.set_trainable(false);
     const Numbers before = flat(parameters);
+    const auto states_of_w = [&] {
+      Numbers all;
+      for (std::size_t k = 0; k < optimizer.states(); ++k)
+        for (std::int64_t i = 0; i < 4; ++i) all.push_back(optimizer.parameters().state(k).data<double>()[i]);
+      return all;
+    };
+    const Numbers states = states_of_w();
     set_gradient(optimizer.parameters(), gradient(2));
     optimizer.step(2, 0.1);
+    CHECK(states_of_w() == states);
     const Numbers after = flat(parameters);
     const std::size_t first = 4;  // the elements of w
     for (std::size_t i = 0; i < after.size(); ++i) CHECK((after[i] == before[i]) == (i < first));
