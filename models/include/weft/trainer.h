@@ -122,13 +122,11 @@ struct RunResult {
   double seconds_waited = 0;  ///< total time, in seconds, in which this rank only waited for gradients of other ranks
 };
 
-#pragma GCC visibility push(hidden)
 namespace detail {
-class BatchAhead;
-class GradientExchange;
-class WeightAverage;
+class [[gnu::visibility("hidden")]] BatchAhead;
+class [[gnu::visibility("hidden")]] GradientExchange;
+class [[gnu::visibility("hidden")]] WeightAverage;
 }  // namespace detail
-#pragma GCC visibility pop
 
 /// Trains one model. Only one thread may use a trainer. During a step, no other thread may use the model, because the
 /// step writes its parameters. The trainer has its own threads, which call Data::training() for the next batches while
