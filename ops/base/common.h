@@ -14,6 +14,8 @@ namespace weft::detail {
 // Larger: threads are idle at the end. Smaller: more overhead per task. bench: weft-bench
 // --benchmark_filter='add|gate|softmax|c2c|adamw'
 inline constexpr std::int64_t task_elements = 1 << 14;
+// The number of rows per task, for rows of n elements.
+constexpr std::int64_t rows_per_task(std::int64_t n) { return n < task_elements ? task_elements / (n > 0 ? n : 1) : 1; }
 
 // Returns f(x), where f consists of several operations. If x is bf16, the operations compute in f32, so that the result
 // is rounded only once.

@@ -40,12 +40,11 @@ struct EmbeddingOp : Op {
     const auto row = static_cast<std::size_t>(weight.size(1)) * dtype_size(weight.dtype());
     const auto* from = static_cast<const char*>(weight.raw());
     auto* to = static_cast<char*>(y.mutable_raw());
-    Context::current().parallel_for(indices.numel(), std::max<std::int64_t>(1, task_elements / weight.size(1)),
-                                    [&](std::int64_t begin, std::int64_t end) {
-                                      for (std::int64_t i = begin; i < end; ++i)
-                                        std::memcpy(to + static_cast<std::size_t>(i) * row,
-                                                    from + static_cast<std::size_t>(index[i]) * row, row);
-                                    });
+    Context::current().parallel_for(
+        indices.numel(), rows_per_task(weight.size(1)), [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i)
+            std::memcpy(to + static_cast<std::size_t>(i) * row, from + static_cast<std::size_t>(index[i]) * row, row);
+        });
     return y;
   }
 
@@ -80,7 +79,7 @@ struct EmbeddingOp : Op {
     const std::int64_t rows = dweight.size(0), d = dweight.size(1);
     const Positions positions = by_row(indices, rows);
     const std::int64_t mean_elements = dy.numel() / rows + 1;
-    const std::int64_t grain = std::max<std::int64_t>(1, task_elements / mean_elements);
+    const std::int64_t grain = rows_per_task(mean_elements);
     with_floating("embedding", dy.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       using C = Computed<T>;

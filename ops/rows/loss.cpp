@@ -40,7 +40,7 @@ struct CrossEntropyOp : Op {
   // Calls f(begin, end) for pieces of the rows.
   template <class F>
   void for_rows(std::int64_t rows, std::int64_t classes, F f) const {
-    const std::int64_t grain = std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, classes));
+    const std::int64_t grain = rows_per_task(classes);
     Context::current().parallel_for(rows, grain, f);
   }
 

@@ -156,7 +156,7 @@ struct NormOp : Op {
 
   template <class F>
   static void for_rows(std::int64_t rows, std::int64_t n, F f) {
-    Context::current().parallel_for(rows, std::max<std::int64_t>(1, task_elements / n), f);
+    Context::current().parallel_for(rows, rows_per_task(n), f);
   }
 
   void add_zeros(Backward& b) const {

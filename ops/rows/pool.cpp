@@ -28,10 +28,9 @@ struct Windows {
   // Calls f(row) for each of the rows of x.
   template <class F>
   void for_rows(const Tensor& x, F f) const {
-    Context::current().parallel_for(x.numel() / n, std::max<std::int64_t>(1, task_elements / n),
-                                    [&](std::int64_t row, std::int64_t end) {
-                                      for (; row < end; ++row) f(row);
-                                    });
+    Context::current().parallel_for(x.numel() / n, rows_per_task(n), [&](std::int64_t row, std::int64_t end) {
+      for (; row < end; ++row) f(row);
+    });
   }
 };
 
@@ -43,6 +42,23 @@ struct PoolOp : Op {
     Shape shape = in[0].shape();
     shape.back() = windows.count;
     return shape;
+  }
+
+ protected:
+  // dx: for each window i, counted over all rows, add(i, dy_i, dx of its row) adds to the row. Sums of bf16 are in f32.
+  template <class Add>
+  void add_gradients(Backward& b, Add add) const {
+    const Tensor dy = raw::contiguous(as_dtype(b.gradient(), computed_of(b.gradient().dtype())));
+    Tensor dx = Tensor::zeros(b.input_shape(0), dy.dtype());
+    with_real(name(), dy.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      T* to = dx.mutable_data<T>();
+      windows.for_rows(dx, [&](std::int64_t row) {
+        for (std::int64_t i = row * windows.count; i < (row + 1) * windows.count; ++i)
+          add(i, dy.data<T>()[i], to + row * windows.n);
+      });
+    });
+    b.add(0, as_dtype(dx, b.gradient().dtype()));
   }
 };
 
@@ -81,18 +97,8 @@ struct MaxPoolOp : PoolOp {
   }
 
   void backward(Backward& b) const override {
-    const Tensor dy = raw::contiguous(as_dtype(b.gradient(), computed_of(b.gradient().dtype())));
-    Tensor dx = Tensor::zeros(b.input_shape(0), dy.dtype());
-    with_real(name(), dy.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      const auto* positions = position.data<std::int64_t>();
-      T* to = dx.mutable_data<T>();
-      windows.for_rows(dx, [&](std::int64_t row) {
-        for (std::int64_t i = row * windows.count; i < (row + 1) * windows.count; ++i)
-          to[row * windows.n + positions[i]] += dy.data<T>()[i];
-      });
-    });
-    b.add(0, as_dtype(dx, b.gradient().dtype()));
+    const auto* positions = position.data<std::int64_t>();
+    add_gradients(b, [=](std::int64_t i, auto dy, auto* dx) { dx[positions[i]] += dy; });
   }
 };
 
@@ -107,7 +113,7 @@ struct MeanPoolOp : PoolOp {
     with_real(name(), x.dtype(), [&](auto* type) {
       using T = element_of<decltype(type)>;
       T* to = y.mutable_data<T>();
-      const std::int64_t grain = std::max<std::int64_t>(1, task_elements / windows.kernel);
+      const std::int64_t grain = rows_per_task(windows.kernel);
       Context::current().parallel_for(y.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           const T* from = x.data<T>() + i / windows.count * windows.n + i % windows.count * windows.step;
@@ -121,20 +127,11 @@ struct MeanPoolOp : PoolOp {
   }
 
   void backward(Backward& b) const override {
-    const Tensor dy = raw::contiguous(as_dtype(b.gradient(), computed_of(b.gradient().dtype())));
-    Tensor dx = Tensor::zeros(b.input_shape(0), dy.dtype());
-    with_real(name(), dy.dtype(), [&](auto* type) {
-      using T = element_of<decltype(type)>;
-      T* all = dx.mutable_data<T>();
-      windows.for_rows(dx, [&](std::int64_t row) {
-        for (std::int64_t i = 0; i < windows.count; ++i) {
-          T* to = all + row * windows.n + i * windows.step;
-          const T share = dy.data<T>()[row * windows.count + i] / static_cast<T>(windows.kernel);
-          for (std::int64_t j = 0; j < windows.kernel; ++j) to[j] += share;
-        }
-      });
+    add_gradients(b, [this](std::int64_t i, auto dy, auto* dx) {
+      const auto share = dy / static_cast<decltype(dy)>(windows.kernel);
+      auto* first = dx + i % windows.count * windows.step;
+      for (std::int64_t j = 0; j < windows.kernel; ++j) first[j] += share;
     });
-    b.add(0, as_dtype(dx, b.gradient().dtype()));
   }
 };
 

@@ -133,10 +133,9 @@ struct Largest {
       const auto kernel = kernels<ReduceKernels<T>>().max_rows;
       T* to = value.mutable_data<T>();
       auto* at = index.mutable_data<std::int64_t>();
-      Context::current().parallel_for(value.numel(), std::max<std::int64_t>(1, task_elements / n),
-                                      [&](std::int64_t begin, std::int64_t end) {
-                                        kernel(rows.data<T>() + begin * n, to + begin, at + begin, end - begin, n);
-                                      });
+      Context::current().parallel_for(value.numel(), rows_per_task(n), [&](std::int64_t begin, std::int64_t end) {
+        kernel(rows.data<T>() + begin * n, to + begin, at + begin, end - begin, n);
+      });
     });
   }
 };

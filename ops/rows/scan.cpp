@@ -35,11 +35,10 @@ void scan(const Lines& lines, const T* x, T* y, F f) {
       }
     });
   } else if (n > 0 && inner == 1) {
-    Context::current().parallel_for(lines.outer, std::max<std::int64_t>(1, task_elements / n),
-                                    [&](std::int64_t r, std::int64_t end) {
-                                      for (; r + 4 <= end; r += 4) scan_rows<4>(x + r * n, y + r * n, n, f);
-                                      for (; r < end; ++r) scan_rows<1>(x + r * n, y + r * n, n, f);
-                                    });
+    Context::current().parallel_for(lines.outer, rows_per_task(n), [&](std::int64_t r, std::int64_t end) {
+      for (; r + 4 <= end; r += 4) scan_rows<4>(x + r * n, y + r * n, n, f);
+      for (; r < end; ++r) scan_rows<1>(x + r * n, y + r * n, n, f);
+    });
   }
 }
 

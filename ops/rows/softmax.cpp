@@ -23,10 +23,9 @@ Tensor along_rows(Kernel kernel, std::int64_t dim, const Tensor& first, const X&
   const std::int64_t n = y.size(-1);
   T* to = y.mutable_data<T>();
   const auto run = [&](const auto&... x) {
-    Context::current().parallel_for(y.numel() / n, std::max<std::int64_t>(1, task_elements / n),
-                                    [&](std::int64_t begin, std::int64_t end) {
-                                      kernel(x.template data<T>() + begin * n..., to + begin * n, end - begin, n);
-                                    });
+    Context::current().parallel_for(y.numel() / n, rows_per_task(n), [&](std::int64_t begin, std::int64_t end) {
+      kernel(x.template data<T>() + begin * n..., to + begin * n, end - begin, n);
+    });
   };
   run(dense(first), dense(rest)...);
   return last(y);
@@ -121,7 +120,7 @@ struct LogSumExpOp : Op {
   static void for_rows(const Tensor& x, F f) {
     if (x.numel() == 0) return;
     const std::int64_t n = x.size(-1);
-    Context::current().parallel_for(x.numel() / n, std::max<std::int64_t>(1, task_elements / n),
+    Context::current().parallel_for(x.numel() / n, rows_per_task(n),
                                     [&](std::int64_t begin, std::int64_t end) { f(begin, end - begin, n); });
   }
 };

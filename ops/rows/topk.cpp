@@ -77,12 +77,10 @@ Tensor first_of_rows(const Tensor& x, std::int64_t k, bool largest) {
   with_real("topk", rows.dtype(), [&](auto* type) {
     using T = element_of<decltype(type)>;
     auto* to = result.mutable_data<std::int64_t>();
-    Context::current().parallel_for(result.numel() / k, std::max<std::int64_t>(1, task_elements / n),
-                                    [&](std::int64_t begin, std::int64_t end) {
-                                      std::vector<typename Ranked<T>::Key> keys(static_cast<std::size_t>(n));
-                                      for (std::int64_t r = begin; r < end; ++r)
-                                        first_of_row(rows.data<T>() + r * n, n, k, largest, keys, to + r * k);
-                                    });
+    Context::current().parallel_for(result.numel() / k, rows_per_task(n), [&](std::int64_t begin, std::int64_t end) {
+      std::vector<typename Ranked<T>::Key> keys(static_cast<std::size_t>(n));
+      for (std::int64_t r = begin; r < end; ++r) first_of_row(rows.data<T>() + r * n, n, k, largest, keys, to + r * k);
+    });
   });
   return result;
 }

@@ -3,42 +3,12 @@
 #include <cmath>
 #include <map>
 
+#include "small_parameters.h"
 #include "weft/error.h"
 #include "weft/trainer.h"
 
 namespace weft::test {
 namespace {
-
-using Numbers = std::vector<double>;
-
-// A matrix and two vectors, in an order in which the groups are not contiguous.
-NamedParameters small_parameters() {
-  return {{"a", Parameter(Tensor::from<double>({1, -2, 3}, {3}))},
-          {"w", Parameter(Tensor::from<double>({0.5, -1, 2, 4}, {2, 2}))},
-          {"b", Parameter(Tensor::from<double>({7}, {1}))}};
-}
-
-// Returns the numbers in the order w, a, b, with the matrix first.
-Numbers flat(const NamedParameters& p) {
-  Numbers all;
-  for (std::size_t i : {1, 0, 2})
-    for (double v : p[i].second.value().to_vector<double>()) all.push_back(v);
-  return all;
-}
-
-Numbers gradient(int step) {
-  Numbers g;
-  for (int i = 0; i < 8; ++i) g.push_back(std::sin(3.0 * i + step) * (step == 2 ? 10 : 0.1));
-  return g;
-}
-
-void set_gradient(ParameterSet& set, const Numbers& g) {
-  std::size_t next = 0;
-  for (const auto& entry : set.entries()) {
-    Tensor place = set.gradient(entry);
-    for (std::int64_t i = 0; i < entry.numel; ++i) place.mutable_data<double>()[i] = g[next++];
-  }
-}
 
 // The values of one parameter element that an update rule changes, and the inputs of the rule.
 struct Number {
@@ -268,83 +238,6 @@ TEST_CASE("optimizer: a group with rate 0 keeps its parameters, and invalid grou
     options.groups = {bad};
     CHECK(error_of(options).find("group \"" + bad.name + "\"") != std::string::npos);
   }
-}
-
-TEST_CASE("optimizer: parameters that are frozen later keep their values") {
-  for (const char* name : {"adamw", "muon", "adafactor"}) {
-    CAPTURE(name);
-    NamedParameters parameters = small_parameters();
-    OptimizerOptions options;
-    options.name = name;
-    options.weight_decay = 0.5;
-    Optimizer optimizer(parameters, options);
-    set_gradient(optimizer.parameters(), gradient(1));
-    optimizer.step(1, 0.1);
-    parameters[1].second.set_trainable(false);
-    const Numbers before = flat(parameters);
-    const auto states_of_w = [&] {
-      Numbers all;
-      for (std::size_t k = 0; k < optimizer.states(); ++k)
-        for (std::int64_t i = 0; i < 4; ++i) all.push_back(optimizer.parameters().state(k).data<double>()[i]);
-      return all;
-    };
-    const Numbers states = states_of_w();
-    set_gradient(optimizer.parameters(), gradient(2));
-    optimizer.step(2, 0.1);
-    CHECK(states_of_w() == states);
-    const Numbers after = flat(parameters);
-    const std::size_t first = 4;  // the elements of w
-    for (std::size_t i = 0; i < after.size(); ++i) CHECK((after[i] == before[i]) == (i < first));
-    parameters[1].second.set_trainable(true);
-    set_gradient(optimizer.parameters(), gradient(3));
-    optimizer.step(3, 0.1);
-    CHECK(flat(parameters).front() != before.front());
-  }
-}
-
-TEST_CASE("optimizer: parameters that are frozen later have no part in the norm, the states and a failed update") {
-  const OptimizerOptions options{"adamw", {}, 0.5, 1.0};
-  NamedParameters frozen = small_parameters(),
-                  alone = {{"a", small_parameters()[0].second}, {"b", small_parameters()[2].second}};
-  Optimizer optimizer(frozen, options), without(alone, options);
-  frozen[1].second.set_trainable(false);
-  for (int step = 1; step <= 3; ++step) {
-    const Numbers g = gradient(step);
-    set_gradient(optimizer.parameters(), g);
-    set_gradient(without.parameters(), Numbers(g.begin() + 4, g.end()));
-    CHECK(optimizer.step(step, 0.1) == doctest::Approx(without.step(step, 0.1)).epsilon(1e-14));
-  }
-  CHECK(frozen[0].second.value().to_vector<double>() == alone[0].second.value().to_vector<double>());
-  CHECK(frozen[2].second.value().to_vector<double>() == alone[1].second.value().to_vector<double>());
-  for (std::size_t k = 0; k < optimizer.states(); ++k)
-    for (std::int64_t i = 0; i < 4; ++i) CHECK(optimizer.parameters().state(k).data<double>()[i] == 0);
-}
-
-TEST_CASE("parameter set: a result that depends on none of its parameters is refused") {
-  const NamedParameters ours = small_parameters(), theirs = small_parameters();
-  ParameterSet set(ours);
-  const auto backward = [&](Tape& tape, const std::vector<Tensor>& terms) {
-    Tensor total = Tensor::scalar(0, DType::f64);
-    for (const Tensor& term : terms) total = total + sum(term);
-    tape.backward(total, set);
-  };
-  const auto message =
-      doctest::Contains("[backward] expected a result that depends on trainable parameters of the set (a");
-  {
-    Tape tape;
-    (void)sum(ours.front().second);  // recorded, but the result does not depend on it
-    CHECK_THROWS_WITH_AS(backward(tape, {theirs.front().second}), message, Error);
-  }
-  {
-    Tape tape;
-    backward(tape, {theirs.front().second, ours.front().second});
-  }
-  {
-    Tape tape;
-    CHECK_THROWS_WITH_AS(backward(tape, {tape.watch(Tensor::zeros({2}, DType::f64))}), message, Error);
-  }
-  CHECK(flat(ours) == flat(small_parameters()));
-  CHECK(set.gradient(set.entries().front()).to_vector<double>().front() == 1);
 }
 
 TEST_CASE("optimizer: a gradient that is not finite changes nothing") {
