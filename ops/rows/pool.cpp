@@ -80,16 +80,19 @@ struct MaxPoolOp : PoolOp {
       windows.for_rows(x, [&](std::int64_t row) {
         const T* from = x.data<T>() + row * windows.n;
         for (std::int64_t i = 0; i < windows.count; ++i) {
-          std::int64_t at = i * windows.step;
-          T largest = from[at];
-          for (std::int64_t j = at + 1; j < i * windows.step + windows.kernel; ++j) {
-            const T value = from[j];
-            const bool is_larger = value > largest || (value != value && largest == largest);
-            largest = is_larger ? value : largest;
-            at = is_larger ? j : at;
+          const T *first = from + i * windows.step, *last = first + windows.kernel;
+          T largest = *first;
+          bool has_nan = false;  // no branch in the loop, because it would be hard to predict
+          for (const T* p = first; p < last; ++p) {
+            largest = *p > largest ? *p : largest;
+            has_nan |= *p != *p;
+          }
+          if (has_nan || positions) {
+            const T* at = std::find_if(first, last, [&](T v) { return has_nan ? v != v : v == largest; });
+            largest = *at;
+            if (positions) positions[row * windows.count + i] = at - from;
           }
           values[row * windows.count + i] = largest;
-          if (positions) positions[row * windows.count + i] = at;
         }
       });
     });

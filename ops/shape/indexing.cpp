@@ -98,8 +98,11 @@ void scatter_elements(const Choice& choice, const T* x, const std::int64_t* inde
       next = std::min(first + count, k + choice.inner.run(k));
       T* to = y + choice.outer(o) + choice.inner(k);
       std::int64_t at = o * n * inner + k;
-      for (std::int64_t i = 0; i < n; ++i, at += inner)
-        for (std::int64_t j = 0; j < next - k; ++j) to[j * step + index[at + j] * stride] += x[at + j];
+      if (inner == 1)
+        for (std::int64_t end = at + n; at < end; ++at) to[index[at] * stride] += x[at];
+      else
+        for (std::int64_t i = 0; i < n; ++i, at += inner)
+          for (std::int64_t j = 0; j < next - k; ++j) to[j * step + index[at + j] * stride] += x[at + j];
     }
   });
 }

@@ -163,7 +163,8 @@ TEST_CASE("gather: more elements than a task has") {
 
 TEST_CASE("gather and scatter_add along each axis: more elements than a task has, fewer indices than the tensor has") {
   const Shape shape{30, 40, 50};
-  for (const Shape& chosen : {Shape{30, 40, 50}, Shape{29, 40, 50}, Shape{30, 40, 3}, Shape{7, 35, 41}})
+  for (const Shape& chosen :
+       {Shape{30, 40, 50}, Shape{29, 40, 50}, Shape{30, 40, 2}, Shape{30, 1, 1}, Shape{7, 35, 41}})
     for (std::size_t d = 0; d < 3; ++d) {
       Shape sizes = chosen;
       sizes[d] = 57;
