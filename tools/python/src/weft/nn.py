@@ -47,18 +47,15 @@ def _next_seed() -> int:
     return (_seed * 0x9E3779B97F4A7C15 + _made) % 2**64
 
 
-class _Layer:
-    """A base class that lets pickle and copy.copy copy a layer: the arguments of its __init__, its parameters, and its
-    other attributes.
+def _reduce_layer(layer: Any) -> tuple[Any, ...]:
+    """The __reduce__ of each layer, with which pickle and copy.copy copy it: the class of weft.nn and the arguments of
+    its __init__ (_made_by), its parameters, and its other attributes. It is no base class because a class of nanobind
+    can't be one of several bases.
 
     A copy has its own parameters, even if copy.copy made it. If an attribute of a module is a parameter of one of its
     layers (tied weights), the two are separate parameters in the copy."""
-
-    _made_by: tuple[type, tuple[Any, ...], dict[str, Any]]  # the class of weft.nn and the arguments of its __init__
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: (_weft.Parameter(parameter), parameter.trainable) for name, parameter in self.named_parameters()}
-        return _layer_again, (type(self), *self._made_by, state), vars(self)
+    state = {name: (_weft.Parameter(parameter), parameter.trainable) for name, parameter in layer.named_parameters()}
+    return _layer_again, (type(layer), *layer._made_by, state), vars(layer)
 
 
 def _layer_again(kind: type, base: type, args: Any, options: Any, state: Any) -> Any:
@@ -77,33 +74,39 @@ def _layer_again(kind: type, base: type, args: Any, options: Any, state: Any) ->
     return layer
 
 
-class Linear(_Layer, _weft.Linear):
+class Linear(_weft.Linear):
     """y = x Wᵀ + b: (…, inputs) -> (…, outputs), with weight (outputs, inputs) and bias (outputs)."""
+
+    __reduce__ = _reduce_layer
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True, *, dtype: str = "f32") -> None:
         self._made_by = Linear, (inputs, outputs, bias), dict(dtype=dtype)
         super().__init__(inputs, outputs, bias, _next_seed(), dtype)
 
 
-class LayerNorm(_Layer, _weft.LayerNorm):
+class LayerNorm(_weft.LayerNorm):
     """(x - mean) / √(variance + eps) · weight + bias over the last axis (d)."""
+
+    __reduce__ = _reduce_layer
 
     def __init__(self, d: int, eps: float = 1e-5, *, dtype: str = "f32") -> None:
         self._made_by = LayerNorm, (d, eps), dict(dtype=dtype)
         super().__init__(d, eps, dtype)
 
 
-class Embedding(_Layer, _weft.Embedding):
+class Embedding(_weft.Embedding):
     """The rows of a matrix (count, d) at int64 indices: (…) -> (…, d). logits(x) is x times the transposed matrix.
 
     The initial elements of the matrix are drawn from N(0, deviation²)."""
+
+    __reduce__ = _reduce_layer
 
     def __init__(self, count: int, d: int, deviation: float = 1.0, *, dtype: str = "f32") -> None:
         self._made_by = Embedding, (count, d, deviation), dict(dtype=dtype)
         super().__init__(count, d, deviation, _next_seed(), dtype)
 
 
-class GmlpBlock(_Layer, _weft.GmlpBlock):
+class GmlpBlock(_weft.GmlpBlock):
     """A gMLP block (arXiv 2105.08050): block(x, causal=False, mask=None, random=None) with x (b, n, d),
     where n is at most `length`.
 
@@ -111,16 +114,20 @@ class GmlpBlock(_Layer, _weft.GmlpBlock):
     for positions that the block may use and 0 for all others. The block applies dropout if `random` is a
     `weft.Random`."""
 
+    __reduce__ = _reduce_layer
+
     def __init__(self, d: int, d_ffn: int, length: int, dropout: float = 0.0, *, dtype: str = "f32") -> None:
         self._made_by = GmlpBlock, (d, d_ffn, length, dropout), dict(dtype=dtype)
         super().__init__(d, d_ffn, length, dropout, _next_seed(), dtype)
 
 
-class FnetLayer(_Layer, _weft.FnetLayer):
+class FnetLayer(_weft.FnetLayer):
     """An FNet layer (arXiv 2105.03824): layer(x, random=None) with x (b, n, d).
 
     norm: the place of the norms: "post", after each residual sum, as in the paper, or "pre". The layer applies dropout
     if `random` is a `weft.Random`."""
+
+    __reduce__ = _reduce_layer
 
     def __init__(self, d: int, d_ffn: int, norm: str = "post", dropout: float = 0.0, activation: str = "gelu_tanh", *,
                  dtype: str = "f32") -> None:
@@ -128,11 +135,13 @@ class FnetLayer(_Layer, _weft.FnetLayer):
         super().__init__(d, d_ffn, norm, dropout, activation, _next_seed(), dtype)
 
 
-class TnnLayer(_Layer, _weft.TnnLayer):
+class TnnLayer(_weft.TnnLayer):
     """A TNN layer (arXiv 2305.04749): layer(x, random=None) with x (b, n, d), for any n.
 
     config: options of the architecture, such as expand_ratio=1.0 or gamma=0.9 (`weft info --arch tnn` lists them). The
     layer applies dropout if `random` is a `weft.Random`."""
+
+    __reduce__ = _reduce_layer
 
     def __init__(self, d: int, causal: bool = False, *, dtype: str = "f32", **config: Any) -> None:
         self._made_by = TnnLayer, (d, causal), dict(dtype=dtype, **config)
