@@ -156,8 +156,15 @@ TargetKind find_targets(Task task, const LabelledTexts& rows) {
     kind.output = output_spec(Tensor::from(all, {count, outputs}));
     return kind;
   }
+  if (task == Task::retrieval) return kind;
+  if (task == Task::classifier) {
+    kind.outputs = rows.names;
+    return kind;
+  }
   if (task != Task::multilabel && task != Task::tagging)
-    throw Error(std::string("[rows] expected the task regression, multilabel or tagging, got ") + task_name(task));
+    throw Error(std::string("[rows] expected a task that learns from labeled rows: classifier, regression, multilabel, "
+                            "tagging or retrieval, got ") +
+                task_name(task));
   std::set<std::string> names;
   for (const std::string& label : rows.names)
     for (const std::string& name : parts_of(label, task == Task::tagging ? ' ' : between_labels)) names.insert(name);

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "weft/architecture.h"
-#include "weft/classifier_data.h"
-#include "weft/frame_rows.h"
-#include "weft/pair_data.h"
-#include "weft/target_rows.h"
+#include "weft/task_data.h"
 
 namespace weft {
 
@@ -49,69 +45,40 @@ std::unique_ptr<Model> new_model(const FitOptions& o, const ModelSpec& spec) {
   return model;
 }
 
-LearningOptions learning_of(const FitOptions& o) {
-  LearningOptions learning;
-  learning.balance = balance_from_name(o.balance);
-  return learning;
-}
-
 // Returns the given length, the model's maximum length, or the usual length.
 std::int64_t length_of(const FitOptions& o, const Model& model, std::int64_t usual) {
   if (o.length > 0) return o.length;
   return model.max_length() > 0 ? model.max_length() : usual;
 }
 
-Prepared of_numbers(const FitOptions& o, ModelSpec spec, LabelledTexts training, LabelledTexts validation) {
-  const TargetKind kind =
-      o.task == Task::classifier ? TargetKind{o.task, training.names} : find_targets(o.task, training);
-  spec.classes = std::ssize(kind.outputs);
-  spec.output = kind.output;
-  spec.input = frame_input(training, o.patch > 0 ? o.patch : usual_patch(training.picture));
-  Prepared made;
-  made.model = new_model(o, spec);
-  const std::int64_t length = length_of(o, *made.model, longest_row(training, spec.input));
-  made.data = frame_data(std::move(training), std::move(validation), kind, spec.input, length, o.batch, o.augmentation,
-                         learning_of(o));
-  return made;
-}
-
-// Calls use(text) for each text, and for both texts of a pair.
-void use_each(const std::vector<std::string>& texts, const std::function<void(std::string_view)>& use) {
-  for (const std::string_view text : texts) {
-    const std::size_t end = text.find(pair_separator);
-    use(text.substr(0, end));
-    if (end != std::string_view::npos) use(text.substr(end + 1));
-  }
-}
-
-std::shared_ptr<const Tokenizer> tokenizer_of(const FitOptions& o, const Texts& texts, const char* usual) {
+std::shared_ptr<const Tokenizer> tokenizer_of(const FitOptions& o, const Texts& texts) {
   TokenizerOptions options;
   options.task = o.task;
   options.size = o.vocabulary_size;
   options.min_count = o.min_count;
-  return learn_tokenizer(o.tokenizer.empty() ? usual : o.tokenizer, texts, options);
+  return learn_tokenizer(o.tokenizer.empty() ? usual_tokenizer(o.task) : o.tokenizer, texts, options);
 }
 
-Prepared of_texts(const FitOptions& o, ModelSpec spec, const LabelledTexts& training, const LabelledTexts& validation) {
-  const Texts texts = [&](const auto& use) {
-    use_each(training.texts, use);
-    if (o.task == Task::retrieval) use_each(training.names, use);
-  };
-  const auto tokenizer = tokenizer_of(o, texts, o.task == Task::tagging ? "whitespace" : "words");
-  const bool has_targets = o.task != Task::classifier && o.task != Task::retrieval;
-  const TargetKind kind = has_targets ? find_targets(o.task, training) : TargetKind{o.task, training.names};
-  spec.vocabulary = tokenizer->size();
-  spec.classes = o.task == Task::retrieval ? o.dimensions : std::ssize(kind.outputs);
-  spec.output = kind.output;
+Prepared of_rows(const FitOptions& o, LabelledTexts training, LabelledTexts validation) {
+  RowTask task{find_targets(o.task, training)};
+  ModelSpec spec = spec_of(o);
+  spec.classes = o.task == Task::retrieval ? o.dimensions : std::ssize(task.targets.outputs);
+  spec.output = task.targets.output;
+  const bool texts = training.content() == RowContent::texts;
+  if (texts) {
+    task.tokenizer = tokenizer_of(o, texts_to_learn(training, o.task));
+    spec.vocabulary = task.tokenizer->size();
+  } else {
+    spec.input = task.input = frame_input(training, o.patch > 0 ? o.patch : usual_patch(training.picture));
+  }
   Prepared made;
   made.model = new_model(o, spec);
-  const std::int64_t length = length_of(o, *made.model, FitOptions::usual_length);
-  if (o.task == Task::classifier)
-    made.data = std::make_unique<ClassifierData>(training, validation, tokenizer, length, o.batch, Padding::full, 0,
-                                                 learning_of(o));
-  else if (o.task == Task::retrieval)
-    made.data = std::make_unique<PairData>(training, validation, tokenizer, length, o.batch);
-  else made.data = target_data(training, validation, kind, tokenizer, length, o.batch, learning_of(o));
+  TaskDataOptions options;
+  options.length = length_of(o, *made.model, texts ? FitOptions::usual_length : longest_row(training, spec.input));
+  options.batch = o.batch;
+  options.augmentation = o.augmentation;
+  options.learning.balance = balance_from_name(o.balance);
+  made.data = task_data(std::move(training), std::move(validation), task, options);
   return made;
 }
 
@@ -158,11 +125,7 @@ RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions
         task_name(options.task));
   const TrainOptions train_with =
       train_options(options, steps_of(options, std::ssize(training.texts), options.batch, {}));
-  const ModelSpec spec = spec_of(options);
-  const Prepared made = training.content() != RowContent::texts
-                            ? of_numbers(options, spec, std::move(training), std::move(validation))
-                            : of_texts(options, spec, training, validation);
-  return train(made, train_with, std::move(run));
+  return train(of_rows(options, std::move(training), std::move(validation)), train_with, std::move(run));
 }
 
 RunResult fit(const std::string& text, const TextSplit& split, const FitOptions& options, RunOptions run) {
@@ -170,8 +133,7 @@ RunResult fit(const std::string& text, const TextSplit& split, const FitOptions&
   if (task_source(options.task) != Source::text)
     throw Error(std::string("[fit] expected a task that learns from a text, causal-lm or masked-lm, got ") +
                 task_name(options.task));
-  const auto tokenizer = tokenizer_of(
-      options, [&](const auto& use) { use(text); }, "characters");
+  const auto tokenizer = tokenizer_of(options, [&](const auto& use) { use(text); });
   EncodedText encoded(text, *tokenizer);
   ModelSpec spec = spec_of(options);
   spec.vocabulary = tokenizer->size();

@@ -36,6 +36,11 @@ TEST_CASE_FIXTURE(Rows, "weft train --ema: checkpoints have the average, and a r
   CHECK(weft(train + "--steps 3 --ema 0.5 --out " + (folder / "parts")).code == 0);
   CHECK(weft("train --resume " + (folder / "parts") + " --steps 8 --threads 1").code == 0);
   CHECK(same("whole/last", "parts/last"));
+  CHECK(weft(train + "--steps 4 --ema 0.5 --folds 2 --out " + (folder / "folds")).code == 0);
+  CHECK(weft(train + "--steps 4 --ema 0.5 --folds 2/2 --out " + (folder / "fold")).code == 0);
+  CHECK(weft(train + "--steps 4 --folds 2/2 --out " + (folder / "plain-fold")).code == 0);
+  CHECK(same("folds/fold-2/last", "fold/last"));
+  CHECK_FALSE(same("fold/last", "plain-fold/last"));
   CHECK(fails_with(weft(train + "--ema 1 --steps 2 --out " + (folder / "bad")), 2, "--ema"));
 }
 

@@ -24,6 +24,7 @@ const char* const files[] = {"best/model.safetensors", "best/config.json",      
 struct ArchTask {
   std::string arch;
   Task task;
+  double ema = 0;
 };
 
 // Returns the validation lines of the metrics, without values that depend on the clock.
@@ -64,13 +65,17 @@ class Breaks : public TextData {
 
 TEST_CASE("ranks: a run's folder equals that of one process, byte by byte, and only rank 0 writes it" *
           doctest::test_suite("threads")) {
-  for (const ArchTask& what :
-       {ArchTask{"gmlp", Task::causal_lm}, {"fnet", Task::masked_lm}, {"fnet", Task::classifier}}) {
+  for (const ArchTask& what : {ArchTask{"gmlp", Task::causal_lm},
+                               {"gmlp", Task::causal_lm, 0.9},
+                               {"fnet", Task::masked_lm},
+                               {"fnet", Task::classifier}}) {
     const TemporaryFolder folder;
     std::vector<std::optional<Evaluation>> evaluations(3);
     const auto run = [&](Ranks* ranks, const std::string& name) {
       const SmallTask small = small_task(what.arch, what.task);
-      Trainer trainer(*small.model, *small.data, options_of(ranks, 7, 3));
+      TrainOptions train = options_of(ranks, 7, 3);
+      train.ema = what.ema;
+      Trainer trainer(*small.model, *small.data, train);
       RunOptions options;
       options.folder = folder / name;
       options.eval_every = 3;

@@ -70,7 +70,9 @@ TEST_CASE("targets: the outputs and the unit of the labels") {
   for (const char* bad : {"one", "1,5", "nan", "inf", "1e400", "0x1", "1 x", ""})
     CHECK_THROWS_WITH_AS((void)find_targets(Task::regression, rows_of({{"the text", bad}})),
                          doctest::Contains("of the row \"the text\""), Error);
-  CHECK_THROWS_AS((void)find_targets(Task::classifier, rows_of({{"a", "1"}})), Error);
+  CHECK(find_targets(Task::classifier, rows_of({{"a", "y"}, {"b", "x"}})).outputs == Strings{"y", "x"});
+  CHECK(find_targets(Task::retrieval, rows_of({{"a", "y"}})).outputs.empty());
+  CHECK_THROWS_AS((void)find_targets(Task::causal_lm, rows_of({{"a", "1"}})), Error);
 }
 
 TEST_CASE("targets: the rows of a batch") {

@@ -1,9 +1,7 @@
 #include "measure/measured_data.h"
 
-#include <weft/classifier_data.h>
 #include <weft/error.h>
-#include <weft/frame_rows.h>
-#include <weft/pair_data.h>
+#include <weft/task_data.h>
 
 #include <cmath>
 #include <iostream>
@@ -85,24 +83,20 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
       std::cerr << data << ": measuring the last tenth of the rows" << std::endl;
       return measured_series(checkpoint, weft::read_series(data, columns), options, {90, 10});
     }
-    const bool are_classes = model.task() == weft::Task::classifier;
     weft::LabelledOptions options = form.labelled(model.task(), checkpoint.info.labels);
     options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
     if (const TextColumns columns = columns_of_run(run); !columns.second.empty()) set_text_columns(columns, options);
     check_second_columns(options, checkpoint, data);
     const weft::LabelledTexts texts = weft::read_labelled(data, options);
     std::cerr << describe(data, texts) << std::endl;
-    const weft::TargetKind kind{model.task(), checkpoint.info.labels, model.output()};
-    if (model.input().defined()) return weft::frame_data({}, texts, kind, model.input(), length, batch);
-    if (texts.content() != weft::RowContent::texts)
+    if (!model.input().defined() && texts.content() != weft::RowContent::texts)
       throw weft::Error(what + " and reads texts, but the rows of \"" + data + "\" are " +
                         weft::row_content_name(texts.content()));
-    if (model.task() == weft::Task::retrieval)
-      return std::make_unique<weft::PairData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch);
-    if (!are_classes) return weft::target_data({}, texts, kind, checkpoint.tokenizer, length, batch);
-    const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
-    return std::make_unique<weft::ClassifierData>(weft::LabelledTexts{}, texts, checkpoint.tokenizer, length, batch,
-                                                  padding);
+    weft::TaskDataOptions how;
+    how.length = length;
+    how.batch = batch;
+    how.padding = padding_of(checkpoint);
+    return weft::task_data({}, texts, row_task(checkpoint), how);
   }
   if (text.empty()) throw weft::Error(what + ": give --text");
   const weft::TextSplit part = text_part(run);

@@ -167,3 +167,14 @@ void check_content(weft::RowContent content, const weft::Checkpoint& checkpoint,
     throw weft::Error(std::string("the model reads ") + weft::row_content_name(expected) + ", but " + path + " has " +
                       weft::row_content_name(content));
 }
+
+weft::RowTask row_task(const weft::Checkpoint& checkpoint) {
+  const weft::Model& model = *checkpoint.model;
+  weft::RowTask task{{model.task(), checkpoint.info.labels, model.output()}, model.input()};
+  if (!task.input.defined()) task.tokenizer = checkpoint.tokenizer;
+  return task;
+}
+
+weft::Padding padding_of(const weft::Checkpoint& checkpoint) {
+  return checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
+}

@@ -2,7 +2,7 @@
 #pragma once
 #include <weft/checkpoint.h>
 #include <weft/labelled_texts.h>
-#include <weft/task.h>
+#include <weft/task_data.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -48,5 +48,9 @@ std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t s
 
 // Describes how a file was read: "FILE: CSV without a header, …; 120000 rows, 4 labels: …".
 std::string describe(const std::string& path, const weft::LabelledTexts& texts);
+// Returns what the checkpoint's model reads from rows, and what it predicts.
+weft::RowTask row_task(const weft::Checkpoint& checkpoint);
+// Returns how rows were padded when the checkpoint's model was trained.
+weft::Padding padding_of(const weft::Checkpoint& checkpoint);
 // Throws an Error if the model doesn't read rows with such content.
 void check_content(weft::RowContent content, const weft::Checkpoint& checkpoint, const std::string& path);

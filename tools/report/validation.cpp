@@ -1,9 +1,7 @@
-#include <weft/classifier_data.h>
 #include <weft/encoded_text.h>
 #include <weft/error.h>
-#include <weft/frame_rows.h>
-#include <weft/pair_data.h>
 #include <weft/run_folder.h>
+#include <weft/task_data.h>
 
 #include <filesystem>
 
@@ -68,23 +66,17 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
     validation.of = last * validation.data->batch() + validation.data->validation(last).predicted;
     return validation;
   }
-  const std::int64_t batch = task == weft::Task::tagging ? 1 : 32;
   const DividedRows rows = divided_rows(options, task, checkpoint.info.labels);
   const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured,
-                           const weft::LearningOptions& learning) -> std::unique_ptr<weft::Data> {
-    const weft::InputSpec input = checkpoint.model->input();
-    const weft::TargetKind kind{task, checkpoint.info.labels, checkpoint.model->output()};
-    if (input.defined())
-      return weft::frame_data(learned, measured, kind, input, sequence_length(checkpoint), batch,
-                              {options.flips, options.shift.value_or(0)}, learning);
-    if (task == weft::Task::retrieval)
-      return std::make_unique<weft::PairData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint), 32);
-    if (task != weft::Task::classifier)
-      return weft::target_data(learned, measured, kind, checkpoint.tokenizer, sequence_length(checkpoint), batch,
-                               learning);
-    const auto padding = checkpoint.info.pad_to > 0 ? weft::Padding::full : weft::Padding::exact;
-    return std::make_unique<weft::ClassifierData>(learned, measured, checkpoint.tokenizer, sequence_length(checkpoint),
-                                                  32, padding, options.word_dropout, learning);
+                           const weft::LearningOptions& learning) {
+    weft::TaskDataOptions how;
+    how.length = sequence_length(checkpoint);
+    how.batch = task == weft::Task::tagging ? 1 : 32;
+    how.padding = padding_of(checkpoint);
+    how.word_dropout = options.word_dropout;
+    how.augmentation = {options.flips, options.shift.value_or(0)};
+    how.learning = learning;
+    return weft::task_data(learned, measured, row_task(checkpoint), how);
   };
   Validation validation;
   validation.changed = has_changed(*data_of(rows.training, rows.validation, options.learning()), run);

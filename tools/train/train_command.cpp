@@ -42,10 +42,11 @@ void print_start(const TrainOptions& o, const Training& training) {
   const weft::Model& model = *training.model;
   const weft::Data& data = *training.data;
   const weft::Context& context = weft::Context::current();
+  const std::int64_t symbols = data.tokenizer()->size();  // 0 for rows of numbers
   for (const std::string& note : training.notes) std::cerr << note << std::endl;
   std::cerr << model.arch() << " " << weft::task_name(model.task()) << ", " << weft::parameter_count(model.parameters())
-            << " parameters, " << data.tokenizer()->size() << " symbols, sequences of " << data.length()
-            << " in batches of " << data.batch() << "; "
+            << " parameters, " << (symbols > 0 ? std::to_string(symbols) + " symbols, " : "") << "sequences of "
+            << data.length() << " in batches of " << data.batch() << "; "
             << (o.ranks == nullptr ? "" : std::to_string(o.ranks->size()) + " ranks of ") << context.threads()
             << " threads, " << weft::isa_name(context.isa()) << ", " << weft::precision_name(model.precision())
             << std::endl;

@@ -1,11 +1,9 @@
 #include "train/train_data.h"
 
 #include <weft/checkpoint.h>
-#include <weft/classifier_data.h>
 #include <weft/error.h>
-#include <weft/frame_rows.h>
-#include <weft/pair_data.h>
 #include <weft/run_folder.h>
+#include <weft/task_data.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -34,14 +32,14 @@ std::unique_ptr<weft::Model> new_model(const TrainOptions& o, const weft::ModelS
 
 // Returns the saved tokenizer of a resumed run. If there is none, returns that of --from, or else the chosen one.
 std::shared_ptr<const weft::Tokenizer> tokenizer_of(const TrainOptions& o, const weft::Checkpoint* from,
-                                                    const weft::Texts& texts, weft::Task task, const char* usual) {
+                                                    const weft::Texts& texts, weft::Task task) {
   std::error_code ignored;
   const std::string last = weft::last_path(o.out);
   if (!o.resume.empty() && std::filesystem::exists(last + "/model.safetensors", ignored)) try {
       return weft::load_checkpoint(last, weft::Purpose::inference).tokenizer;
     } catch (const Error&) {  // the checkpoint is damaged, and the run continues without it
     }
-  return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, usual);
+  return from != nullptr ? from->tokenizer : o.tokenizer.make(texts, task, weft::usual_tokenizer(task));
 }
 
 // Returns the token ids of the text. With several ranks, the first one writes the cache and the others read it. Ranks
@@ -61,7 +59,7 @@ weft::EncodedText encoded(const TextInput& input, const weft::Tokenizer& tokeniz
 // null.
 Training load_text(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   const TextInput input(o.text);
-  const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task, "characters");
+  const auto tokenizer = tokenizer_of(o, from, input.texts(), spec.task);
   spec.vocabulary = tokenizer->size();
   const auto planned = outline(spec);
   const weft::EncodedText text = encoded(input, *tokenizer, o);
@@ -119,32 +117,22 @@ std::string describe_outputs(const weft::TargetKind& kind) {
 }
 
 // Throws a UsageError if an option for pictures is given.
-void check_no_picture_options(const TrainOptions& o, const char* content) {
+void check_no_picture_options(const TrainOptions& o, weft::RowContent content) {
   const char* given = o.patch ? "--patch" : o.shift ? "--shift" : o.flips ? "--flips" : nullptr;
   if (given != nullptr)
-    throw UsageError(std::string(given) + " is for pictures, but the rows of --data are " + content);
+    throw UsageError(std::string(given) + " is for pictures, but the rows of --data are " +
+                     weft::row_content_name(content));
 }
 
 // Throws a UsageError if an option for texts is given.
-void check_no_text_options(const TrainOptions& o, const char* content) {
+void check_no_text_options(const TrainOptions& o, weft::RowContent content) {
   const char* given = !o.tokenizer.tokenizer.empty() ? "--tokenizer"
                       : !o.pad_to.empty()            ? "--pad-to"
                       : o.word_dropout > 0           ? "--word-dropout"
                                                      : nullptr;
-  if (given != nullptr) throw UsageError(std::string(given) + " is for texts, but the rows of --data are " + content);
-}
-
-// Returns the input format of the new model. With --from, it is that of the given model. Otherwise, it depends on the
-// rows.
-weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabelledTexts& rows) {
-  const weft::RowContent content = rows.content();
-  if (content != weft::RowContent::pictures) check_no_picture_options(o, weft::row_content_name(content));
-  if (from == nullptr)
-    return weft::frame_input(
-        rows, content == weft::RowContent::pictures ? o.patch.value_or(weft::usual_patch(rows.picture)) : 1);
-  if (from->model->input().defined()) return from->model->input();
-  throw UsageError("the model in \"" + o.from + "\" reads texts, but the rows of --data are " +
-                   weft::row_content_name(content));
+  if (given != nullptr)
+    throw UsageError(std::string(given) + " is for texts, but the rows of --data are " +
+                     weft::row_content_name(content));
 }
 
 // Throws a UsageError if an option for the loss is given that the task doesn't support.
@@ -156,143 +144,94 @@ void check_no_learning_options(const TrainOptions& o, weft::Task task, bool has_
   if (given != nullptr) throw UsageError(std::string(given) + " can't be used with the task " + weft::task_name(task));
 }
 
+// Throws a UsageError if an option for texts is given that the task doesn't support.
+void check_text_options(const TrainOptions& o, weft::Task task) {
+  if (task != weft::Task::classifier && (!o.pad_to.empty() || o.word_dropout > 0))
+    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
+                     " applies only to the task classifier");
+  const bool has_second = !o.form.labelled().second.empty();
+  if (task == weft::Task::tagging && has_second) throw UsageError("--columns: a tagger reads single texts, not pairs");
+  if (task != weft::Task::retrieval) return;
+  if (has_second)
+    throw UsageError(
+        "--columns: the task retrieval reads no column second=NAME, because the label is the second text of a pair");
+  if (o.batch == 1)
+    throw UsageError("--batch 1: a retrieval model compares the pairs of a batch, so a batch needs at least 2 pairs");
+  check_no_learning_options(o, task, false);
+}
+
+// Throws a UsageError if an option doesn't apply to the rows of --data.
+void check_row_options(const TrainOptions& o, weft::Task task, weft::RowContent content) {
+  if (content != weft::RowContent::pictures) check_no_picture_options(o, content);
+  if (content != weft::RowContent::texts) check_no_text_options(o, content);
+  else check_text_options(o, task);
+}
+
+// Returns the input format of the new model. With --from, it is that of the given model. Otherwise, it depends on the
+// rows.
+weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabelledTexts& rows) {
+  const weft::RowContent content = rows.content();
+  if (from == nullptr)
+    return weft::frame_input(
+        rows, content == weft::RowContent::pictures ? o.patch.value_or(weft::usual_patch(rows.picture)) : 1);
+  if (from->model->input().defined()) return from->model->input();
+  throw UsageError("the model in \"" + o.from + "\" reads texts, but the rows of --data are " +
+                   weft::row_content_name(content));
+}
+
 // Returns the number of rows in an epoch. --balance rows repeats some rows.
 std::int64_t rows_of_epoch(const TrainOptions& o, const weft::LabelledTexts& training) {
   if (o.learning().balance != weft::Balance::rows) return std::ssize(training.texts);
   return std::ssize(weft::balanced_rows(training.labels, std::ssize(training.names)));
 }
 
-// Loads rows of pictures, sounds or frames.
-Training load_numbers(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
-  check_no_text_options(o, weft::row_content_name(rows.training.content()));
-  Training made;
-  made.notes = std::move(rows.notes);
-  const std::int64_t batch = o.batch.value_or(32), count = rows_of_epoch(o, rows.training);
-  const bool are_classes = spec.task == weft::Task::classifier;
-  const weft::TargetKind kind =
-      are_classes ? weft::TargetKind{spec.task, rows.training.names} : weft::find_targets(spec.task, rows.training);
-  if (!are_classes) made.notes.push_back(std::string(weft::task_name(spec.task)) + ": " + describe_outputs(kind));
-  spec.classes = std::ssize(kind.outputs);
-  spec.output = kind.output;
-  spec.vocabulary = 0;
-  spec.input = input_of(o, from, rows.training);
-  if (from == nullptr && o.model.has_usual_length()) set_length(spec, weft::longest_row(rows.training, spec.input));
-  const auto planned = outline(spec);
-  const std::int64_t length = usual_length(*planned);
-  if (!rows.test.texts.empty()) made.test = weft::frame_data({}, std::move(rows.test), kind, spec.input, length, batch);
-  made.data = weft::frame_data(std::move(rows.training), std::move(rows.validation), kind, spec.input, length, batch,
-                               {o.flips, o.shift.value_or(0)}, o.learning());
-  made.size = {count, batch, true};
-  check_memory_to_train(*planned);
-  made.model = new_model(o, spec);
-  return made;
-}
-
-// Calls use(text) for each text, and for both texts of a pair.
-void use_each(const std::vector<std::string>& texts, const std::function<void(std::string_view)>& use) {
-  for (const std::string_view text : texts) {
-    const std::size_t end = text.find(weft::pair_separator);
-    use(text.substr(0, end));
-    if (end != std::string_view::npos) use(text.substr(end + 1));
-  }
-}
-
-// Loads rows of texts whose targets are numbers, several labels, or tags.
-Training load_targets(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
-  if (!o.pad_to.empty() || o.word_dropout > 0)
-    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
-                     " applies only to the task classifier");
-  if (spec.task == weft::Task::tagging && !o.form.labelled().second.empty())
-    throw UsageError("--columns: a tagger reads single texts, not pairs");
-  Training made;
-  made.notes = std::move(rows.notes);
-  made.columns = rows.training.columns;
-  made.second_columns = rows.training.second_columns;
-  const weft::Texts texts = [&](const auto& use) { use_each(rows.training.texts, use); };
-  const auto tokenizer =
-      tokenizer_of(o, from, texts, spec.task, spec.task == weft::Task::tagging ? "whitespace" : "words");
-  const weft::TargetKind kind = weft::find_targets(spec.task, rows.training);
-  spec.vocabulary = tokenizer->size();
-  spec.classes = std::ssize(kind.outputs);
-  spec.output = kind.output;
-  const auto planned = outline(spec);
-  const std::int64_t batch = o.batch.value_or(32), length = usual_length(*planned);
-  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured,
-                           const weft::LearningOptions& learning) {
-    return weft::target_data(learned, measured, kind, tokenizer, length, batch, learning);
-  };
-  made.notes.push_back(std::string(weft::task_name(spec.task)) + ": " + describe_outputs(kind));
-  made.data = data_of(rows.training, rows.validation, o.learning());
-  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test, {});
-  made.size = {std::ssize(rows.training.texts), batch, true};
-  check_memory_to_train(*planned);
-  made.model = new_model(o, spec);
-  return made;
-}
-
-// Loads pairs of texts for the task retrieval. The second text of a pair is in the label column.
-Training load_pairs(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from, DividedRows rows) {
-  if (!o.pad_to.empty() || o.word_dropout > 0)
-    throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
-                     " applies only to the task classifier");
-  if (o.batch == 1)
-    throw UsageError("--batch 1: a retrieval model compares the pairs of a batch, so a batch needs at least 2 pairs");
-  Training made;
-  made.notes = std::move(rows.notes);
-  made.columns = rows.training.columns;
-  made.second_columns = rows.training.second_columns;
-  check_no_learning_options(o, spec.task, false);
-  if (!o.form.labelled().second.empty())
-    throw UsageError(
-        "--columns: the task retrieval reads no column second=NAME, because the label is the second text of a pair");
-  const weft::Texts texts = [&](const auto& use) {
-    use_each(rows.training.texts, use);
-    use_each(rows.training.names, use);
-  };
-  const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "words");
-  spec.vocabulary = tokenizer->size();
+// Returns what the model reads from the rows and what it predicts, and adds it to the spec of the model.
+weft::RowTask planned_task(const TrainOptions& o, weft::ModelSpec& spec, const weft::Checkpoint* from,
+                           const weft::LabelledTexts& training) {
+  weft::RowTask task{weft::find_targets(spec.task, training)};
   constexpr std::int64_t usual_dimensions = 128;
-  spec.classes = o.dimensions.value_or(usual_dimensions);
-  const auto planned = outline(spec);
-  const std::int64_t batch = o.batch.value_or(64), length = usual_length(*planned);
-  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured) {
-    return std::make_unique<weft::PairData>(learned, measured, tokenizer, length, batch);
-  };
-  made.data = data_of(rows.training, rows.validation);
-  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test);
-  made.size = {std::ssize(rows.training.texts), batch, true};
-  check_memory_to_train(*planned);
-  made.model = new_model(o, spec);
-  return made;
+  spec.classes =
+      spec.task == weft::Task::retrieval ? o.dimensions.value_or(usual_dimensions) : std::ssize(task.targets.outputs);
+  spec.output = task.targets.output;
+  spec.vocabulary = 0;
+  if (training.content() == weft::RowContent::texts) {
+    task.tokenizer = tokenizer_of(o, from, weft::texts_to_learn(training, spec.task), spec.task);
+    spec.vocabulary = task.tokenizer->size();
+    return task;
+  }
+  spec.input = task.input = input_of(o, from, training);
+  if (from == nullptr && o.model.has_usual_length()) set_length(spec, weft::longest_row(training, spec.input));
+  return task;
 }
 
+// Loads labeled rows: texts, pairs of texts, pictures, sounds or frames.
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   DividedRows rows = divided_rows(o, spec.task);
-  if (rows.training.content() != weft::RowContent::texts) return load_numbers(o, spec, from, std::move(rows));
-  check_no_picture_options(o, "texts");
-  if (spec.task == weft::Task::retrieval) return load_pairs(o, spec, from, std::move(rows));
-  if (spec.task != weft::Task::classifier) return load_targets(o, spec, from, std::move(rows));
-  Training made;
-  const weft::LabelledTexts& training = rows.training;
-  made.notes = std::move(rows.notes);
-  made.columns = training.columns;
-  made.second_columns = training.second_columns;
-  const weft::Texts texts = [&](const auto& use) { use_each(training.texts, use); };
-  const auto tokenizer = tokenizer_of(o, from, texts, spec.task, "words");
-  spec.vocabulary = tokenizer->size();
-  spec.classes = std::ssize(training.names);
+  check_row_options(o, spec.task, rows.training.content());
+  const weft::RowTask task = planned_task(o, spec, from, rows.training);
   const auto planned = outline(spec);
-  const std::int64_t filled = filled_length(o, from, usual_length(*planned));
-  const std::int64_t batch = o.batch.value_or(32);
-  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured,
-                           const weft::LearningOptions& learning) {
-    return std::make_unique<weft::ClassifierData>(
-        learned, measured, tokenizer, filled > 0 ? filled : usual_length(*planned), batch,
-        filled > 0 ? weft::Padding::full : weft::Padding::exact, o.word_dropout, learning);
-  };
-  made.data = data_of(training, rows.validation, o.learning());
-  if (!rows.test.texts.empty()) made.test = data_of({}, rows.test, {});
-  made.size = {rows_of_epoch(o, training), batch, true};
+  weft::TaskDataOptions how;
+  how.length = usual_length(*planned);
+  how.batch = o.batch.value_or(spec.task == weft::Task::retrieval ? 64 : 32);
+  Training made;
+  made.notes = std::move(rows.notes);
+  if (task.tokenizer != nullptr) {
+    made.columns = rows.training.columns;
+    made.second_columns = rows.training.second_columns;
+  }
+  made.size = {rows_of_epoch(o, rows.training), how.batch, true};
+  if (spec.task != weft::Task::classifier && spec.task != weft::Task::retrieval)
+    made.notes.push_back(std::string(weft::task_name(spec.task)) + ": " + describe_outputs(task.targets));
+  if (spec.task == weft::Task::classifier && task.tokenizer != nullptr) {
+    const std::int64_t filled = filled_length(o, from, how.length);
+    how.padding = filled > 0 ? weft::Padding::full : weft::Padding::exact;
+    if (filled > 0) how.length = filled;
+  }
+  if (!rows.test.texts.empty()) made.test = weft::task_data({}, std::move(rows.test), task, how);
+  how.word_dropout = o.word_dropout;
+  how.augmentation = {o.flips, o.shift.value_or(0)};
+  how.learning = o.learning();
+  made.data = weft::task_data(std::move(rows.training), std::move(rows.validation), task, how);
   check_memory_to_train(*planned);
   made.model = new_model(o, spec);
   return made;

@@ -30,8 +30,7 @@ Tensor frames_of_row(const std::string& row, const InputSpec& input, std::int64_
 /// Returns the number of frames in the longest row, or the number of patches of a picture.
 std::int64_t longest_row(const LabelledTexts& rows, const InputSpec& input);
 
-/// Makes the data for the task and the outputs in `kind`. This is {Task::classifier, rows.names} for a classifier, and
-/// the result of find_targets() for other tasks. Sequences are truncated to `length` frames. Throws an Error if the
+/// Makes the data for the task and the outputs in `kind`, which is the result of find_targets(). Sequences are truncated to `length` frames. Throws an Error if the
 /// training or validation set doesn't match the input, if their labels differ, or if augmentation is requested for rows
 /// that are not pictures.
 std::unique_ptr<RowData> frame_data(LabelledTexts training, LabelledTexts validation, const TargetKind& kind,

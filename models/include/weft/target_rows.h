@@ -15,17 +15,19 @@ namespace weft {
 
 /// The meaning of the labels of some rows.
 struct TargetKind {
-  Task task = Task::regression;      ///< regression, multilabel or tagging
+  Task task = Task::regression;      ///< classifier, regression, multilabel, tagging or retrieval
   std::vector<std::string> outputs;  ///< the names of the predicted numbers, of the labels, or of the tags
   OutputSpec output = {};            ///< regression: the mean and the standard deviation of the targets
 };
 
 /// Finds the outputs of a task in the labels of rows:
+/// - classifier: a label is the name of a class. The outputs are the labels of the rows.
 /// - regression: a label is one or more numbers, separated by blanks. The outputs are "value", or "value 1", "value 2",
 ///   …
 /// - multilabel: a label is one or more names, separated by "|". Blanks around the names are ignored. "|" alone stands
 ///   for a row without a label; an empty label causes an Error.
 /// - tagging: a label is a tag for each word of the text, separated by blanks.
+/// - retrieval: a label is a text, and there are no outputs.
 ///
 /// If a label has another format, throws an Error that quotes the row. Also throws an Error for any other task.
 TargetKind find_targets(Task task, const LabelledTexts& rows);

@@ -68,6 +68,7 @@
 #include "weft/tape.h"
 #include "weft/target_rows.h"
 #include "weft/task.h"
+#include "weft/task_data.h"
 #include "weft/tensor.h"
 #include "weft/tnn.h"
 #include "weft/tokenizer.h"
