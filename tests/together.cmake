@@ -2,7 +2,7 @@
 # unity build), so that the compiler reads their headers once. Sources with colliding names are compiled separately. Add
 # them here, or rename what collides.
 set(alone engine/system/new_folder ops/dense/gemm ops/dense/packing ops/dense/quantized_product ops/dense/quantized_weight
-          models/forms/.* models/inference/generate models/[^/]* models/text/characters models/text/ids models/text/wordpunct models/text/words)
+          models/formats/.* models/inference/generate models/[^/]* models/text/characters models/text/ids models/text/wordpunct models/text/words)
 list(JOIN alone "|" alone)
 foreach(room engine ops models)
   get_target_property(sources weft_${room} SOURCES)

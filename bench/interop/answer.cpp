@@ -4,7 +4,7 @@
 // The file IN has ids (b, n), optionally types (b, n), and the cotangent of each output. The program writes to the
 // folder OUT: out.safetensors, grad/ (a checkpoint in the same format whose tensors are the gradients), and back/ (the
 // checkpoint).
-#include <weft/checkpoint_form.h>
+#include <weft/checkpoint_format.h>
 #include <weft/fnet.h>
 #include <weft/ops.h>
 #include <weft/safetensors.h>
@@ -39,10 +39,10 @@ std::map<std::string, Tensor> outputs_of(const weft::Model& model, const Tensor&
 }
 
 void answer(char** argv, const weft::LoadOptions& options) {
-  const std::string form = argv[1], out = argv[4];
+  const std::string format = argv[1], out = argv[4];
   const weft::DType dtype = std::string(argv[5]) == "f64" ? weft::DType::f64 : weft::DType::f32;
-  weft::Checkpoint checkpoint = weft::load_checkpoint_as(form, argv[2], options);
-  (void)weft::save_checkpoint_as(form, out + "/back", checkpoint);
+  weft::Checkpoint checkpoint = weft::load_checkpoint_as(format, argv[2], options);
+  (void)weft::save_checkpoint_as(format, out + "/back", checkpoint);
   checkpoint.model = in_dtype(*checkpoint.model, dtype);
   const weft::SafetensorsFile in(argv[3]);
   const Tensor types = in.contains("types") ? in.load("types") : Tensor();
@@ -65,7 +65,7 @@ void answer(char** argv, const weft::LoadOptions& options) {
   slopes.info = checkpoint.info;
   const weft::NamedParameters own = checkpoint.model->parameters(), to = slopes.model->parameters();
   for (std::size_t i = 0; i < own.size(); ++i) weft::Parameter(to[i].second).assign(gradients.of(own[i].second));
-  (void)weft::save_checkpoint_as(form, out + "/grad", slopes);
+  (void)weft::save_checkpoint_as(format, out + "/grad", slopes);
 }
 
 }  // namespace

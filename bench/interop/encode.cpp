@@ -1,7 +1,7 @@
 // Prints the token ids of texts, for fnet_tokenizer.py. Usage: encode DIR BACK. DIR is a folder of transformers' FNet.
 // The program also writes this checkpoint to BACK. The input contains, for each text, its length in bytes, a line end,
 // and the text. The output has one line of ids for each text.
-#include <weft/checkpoint_form.h>
+#include <weft/checkpoint_format.h>
 #include <weft/sentencepiece.h>
 
 #include <cstdio>

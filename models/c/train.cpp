@@ -49,13 +49,12 @@ weft_status weft_train(const char* const* texts, const char* const* labels, std:
     const weft_train_options usual = WEFT_TRAIN_OPTIONS_INIT;
     const weft_train_options& given = options != nullptr ? *options : usual;
     const FitOptions fit_as = fit_options(given);
-    LabelledOptions labelled;
-    labelled.labels_are_texts = fit_as.task == Task::retrieval;
-    LabelledTexts training =
-        labelled_rows(strings_of(texts, rows, "texts"), strings_of(labels, rows, "labels"), labelled);
+    LabeledOptions labeled;
+    labeled.labels_are_texts = fit_as.task == Task::retrieval;
+    LabeledTexts training = labeled_rows(strings_of(texts, rows, "texts"), strings_of(labels, rows, "labels"), labeled);
     if (const std::string saved = given.overwrite != 0 ? "" : saved_run(folder); !saved.empty())
       throw Error("[train] \"" + saved + "\" already exists; to replace it, set options->overwrite");
-    LabelledTexts held = hold_out(training, given.validation, given.seed);
+    LabeledTexts held = hold_out(training, given.validation, given.seed);
     RunOptions run;
     run.folder = folder;
     run.eval_every = 0;

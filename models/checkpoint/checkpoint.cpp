@@ -14,7 +14,7 @@
 #include "checkpoint/load_parameters.h"
 #include "checkpoint/load_quantized.h"
 #include "data/labels.h"
-#include "weft/checkpoint_form.h"
+#include "weft/checkpoint_format.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 #include "weft/quantize.h"
@@ -155,7 +155,7 @@ json read_metadata(const SafetensorsFile& file) {
     throw Error("\"" + file.path() +
                 "\" is not a checkpoint in weft's format, and together with its config.json it has none of the other "
                 "formats that " +
-                "weft recognizes (" + join(checkpoint_forms()) + ")");
+                "weft recognizes (" + join(checkpoint_formats()) + ")");
   const json metadata = parse_json(found->second);
   if (metadata.at("version") != format_version)
     throw Error("\"" + file.path() + "\" has format version " + metadata.at("version").dump() +
@@ -262,8 +262,8 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
   std::optional<SafetensorsFile> opened;
   if (std::filesystem::exists(model_path(folder))) opened.emplace(model_path(folder));
   if (!opened || opened->metadata().count(metadata_key) == 0)
-    if (const std::string form = find_checkpoint_form(folder); !form.empty() && form != metadata_key)
-      return load_checkpoint_as(form, folder, options);
+    if (const std::string format = find_checkpoint_format(folder); !format.empty() && format != metadata_key)
+      return load_checkpoint_as(format, folder, options);
   if (opened && opening(options) != Load::map) opened.reset();
   const SafetensorsFile file = opened ? *opened : SafetensorsFile(model_path(folder), opening(options));
   const bool is_own = file.metadata().count(metadata_key) > 0;

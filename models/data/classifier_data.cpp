@@ -18,7 +18,7 @@ std::int64_t ClassifierData::Rows::size(std::int64_t row) const {
   return ends[r + 1] - ends[r];
 }
 
-ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
+ClassifierData::ClassifierData(const LabeledTexts& training, const LabeledTexts& validation,
                                std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
                                Padding padding, double word_dropout, const LearningOptions& learning) try
     : tokenizer_(std::move(tokenizer)),
@@ -61,7 +61,7 @@ ClassifierData::ClassifierData(const LabelledTexts& training, const LabelledText
   fail_out_of_memory("classifier");
 }
 
-ClassifierData::Rows ClassifierData::rows(const LabelledTexts& texts, Balance balance) const {
+ClassifierData::Rows ClassifierData::rows(const LabeledTexts& texts, Balance balance) const {
   Rows rows;
   rows.labels = texts.labels;
   rows.ends.push_back(0);

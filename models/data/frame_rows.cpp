@@ -6,8 +6,8 @@
 
 #include "base/hash.h"
 #include "data/augmentation.h"
-#include "data/picture_files.h"
 #include "data/targets.h"
+#include "rows/picture_files.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
@@ -51,7 +51,7 @@ struct Moments {
 };
 
 // Converts several rows in parallel, because the spectra of a sound take long to compute.
-Moments moments_of(const LabelledTexts& rows, const InputSpec& spec) {
+Moments moments_of(const LabeledTexts& rows, const InputSpec& spec) {
   constexpr std::int64_t together = 64;
   Moments moments;
   for (std::int64_t first = 0; first < std::ssize(rows.texts); first += together) {
@@ -65,7 +65,7 @@ Moments moments_of(const LabelledTexts& rows, const InputSpec& spec) {
   return moments;
 }
 
-void check_set(const LabelledTexts& set, const InputSpec& input) {
+void check_set(const LabeledTexts& set, const InputSpec& input) {
   if (set.texts.empty()) return;
   if (set.content() != content_of(input))
     throw Error(std::string("[rows] expected ") + row_content_name(content_of(input)) + ", got " +
@@ -81,7 +81,7 @@ void check_set(const LabelledTexts& set, const InputSpec& input) {
 }
 
 // Throws an Error unless the row has a tag for each frame.
-void check_tags(const TargetKind& kind, const LabelledTexts& rows, std::size_t row, std::int64_t frames) {
+void check_tags(const TargetKind& kind, const LabeledTexts& rows, std::size_t row, std::int64_t frames) {
   if (kind.task != Task::tagging) return;
   const std::int64_t tags = target_of_row(kind, rows, row).size(0);
   if (tags != frames)
@@ -91,9 +91,9 @@ void check_tags(const TargetKind& kind, const LabelledTexts& rows, std::size_t r
 
 // Spectra are computed once and kept. Pictures are stored as bytes and converted each time, because f32 numbers would
 // take four times as much memory.
-RowSet rows_of(LabelledTexts set, const TargetKind& kind, const InputSpec& input, std::int64_t length) {
+RowSet rows_of(LabeledTexts set, const TargetKind& kind, const InputSpec& input, std::int64_t length) {
   check_set(set, input);
-  const auto rows = std::make_shared<LabelledTexts>(std::move(set));
+  const auto rows = std::make_shared<LabeledTexts>(std::move(set));
   const auto kept = std::make_shared<std::vector<Tensor>>();
   if (!input.is_picture()) {
     kept->resize(rows->texts.size());
@@ -115,7 +115,7 @@ RowSet rows_of(LabelledTexts set, const TargetKind& kind, const InputSpec& input
           }};
 }
 
-std::uint64_t hash_of(const LabelledTexts& rows, const TargetKind& kind) {
+std::uint64_t hash_of(const LabeledTexts& rows, const TargetKind& kind) {
   BytesHash hash;
   for (const std::string& row : rows.texts) hash.add(row);
   if (kind.task == Task::classifier) hash.add(rows.labels.data(), rows.labels.size() * sizeof(std::int64_t));
@@ -124,7 +124,7 @@ std::uint64_t hash_of(const LabelledTexts& rows, const TargetKind& kind) {
   return hash.value();
 }
 
-std::string data_name(const LabelledTexts& training, const LabelledTexts& validation, const TargetKind& kind,
+std::string data_name(const LabeledTexts& training, const LabeledTexts& validation, const TargetKind& kind,
                       const InputSpec& input) {
   // The data of picture classifiers keep the name that they had in earlier versions, so that runs of those versions can
   // continue.
@@ -140,7 +140,7 @@ RowContent row_content(const Model& model) {
   return model.vocabulary() > 0 || !model.input().defined() ? RowContent::texts : content_of(model.input());
 }
 
-InputSpec frame_input(const LabelledTexts& rows, std::int64_t patch) {
+InputSpec frame_input(const LabeledTexts& rows, std::int64_t patch) {
   return guard_memory("rows", [&] {
     if (rows.content() == RowContent::pictures) return picture_input(rows, patch);
     if (rows.texts.empty() || rows.content() == RowContent::texts) throw Error("[rows] expected rows of numbers");
@@ -179,7 +179,7 @@ Tensor frames_of_row(const std::string& row, const InputSpec& input, std::int64_
   return longest > 0 && frames.size(0) > longest ? raw::contiguous(slice(frames, 0, 0, longest)) : frames;
 }
 
-std::int64_t longest_row(const LabelledTexts& rows, const InputSpec& input) {
+std::int64_t longest_row(const LabeledTexts& rows, const InputSpec& input) {
   std::int64_t longest = input.patches();
   for (std::size_t i = 0; !input.is_picture() && i < rows.texts.size(); ++i) {
     const std::string& row = rows.texts[i];
@@ -189,12 +189,12 @@ std::int64_t longest_row(const LabelledTexts& rows, const InputSpec& input) {
   return longest;
 }
 
-std::unique_ptr<RowData> frame_data(LabelledTexts training, LabelledTexts validation, const TargetKind& kind,
+std::unique_ptr<RowData> frame_data(LabeledTexts training, LabeledTexts validation, const TargetKind& kind,
                                     const InputSpec& input, std::int64_t length, std::int64_t batch,
                                     const Augmentation& augmentation, const LearningOptions& learning) {
   return guard_memory("rows", [&] {
     if (kind.task == Task::classifier)
-      for (const LabelledTexts* set : {&training, &validation})
+      for (const LabeledTexts* set : {&training, &validation})
         if (!set->texts.empty() && set->names != kind.outputs)
           throw Error("[rows] the validation set has different labels than the training set");
     RowDataOptions options;

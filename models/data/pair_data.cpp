@@ -118,7 +118,7 @@ Tensor contrastive_loss(const Tensor& vectors, double temperature, const Tensor&
   return scale(add(cross_entropy(similarity, own), cross_entropy(transpose(similarity, 0, 1), own)), 0.5);
 }
 
-PairData::PairData(const LabelledTexts& training, const LabelledTexts& validation,
+PairData::PairData(const LabeledTexts& training, const LabeledTexts& validation,
                    std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch)
     : tokenizer_(std::move(tokenizer)), length_(length), batch_(batch) {
   guard_memory("pairs", [&] {
@@ -135,7 +135,7 @@ PairData::PairData(const LabelledTexts& training, const LabelledTexts& validatio
   });
 }
 
-PairData::Pairs PairData::pairs_of(const LabelledTexts& rows) const {
+PairData::Pairs PairData::pairs_of(const LabeledTexts& rows) const {
   Pairs pairs;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     pairs.texts.push_back(classifier_tokens(*tokenizer_, rows.texts[i], length_));

@@ -37,7 +37,7 @@ std::int64_t usual_patch(const PictureSize& size) noexcept {
 }
 
 // Computes the means and deviations from the counts of all values, so that the sums are exact.
-InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch) {
+InputSpec picture_input(const LabeledTexts& pictures, std::int64_t patch) {
   InputSpec spec;
   spec.channels = pictures.picture.channels;
   spec.height = pictures.picture.height;
@@ -101,7 +101,7 @@ std::string detail::describe_size(const PictureSize& size) {
          std::to_string(size.channels) + (size.channels == 1 ? " channel" : " channels");
 }
 
-std::unique_ptr<RowData> picture_data(LabelledTexts training, LabelledTexts validation, const InputSpec& input,
+std::unique_ptr<RowData> picture_data(LabeledTexts training, LabeledTexts validation, const InputSpec& input,
                                       std::int64_t batch, const Augmentation& augmentation) {
   const TargetKind classes{Task::classifier, training.texts.empty() ? validation.names : training.names};
   return frame_data(std::move(training), std::move(validation), classes, input, input.patches(), batch, augmentation);

@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "base/names.h"
 #include "data/meters.h"
-#include "data/row_file.h"
-#include "data/row_form.h"
+#include "rows/row_file.h"
+#include "rows/row_format.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -205,7 +205,7 @@ Series read_series(const std::string& path, const std::vector<std::string>& colu
       series.names.push_back(name);
     }
     series.columns.resize(series.names.size());
-    series.form = delimiter == '\t' ? "TSV" : delimiter == ';' ? "semicolons" : "CSV";
+    series.format = delimiter == '\t' ? "TSV" : delimiter == ';' ? "semicolons" : "CSV";
     read_rows(content, delimiter, places, series);
     if (series.rows() == 0) throw Error(content.where + " has no rows");
     return series;

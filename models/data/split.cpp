@@ -28,7 +28,7 @@ void shuffle(std::vector<std::int64_t>& values, const Random& random) {
 }
 
 // All positions are shifted by the same random number, so that the texts of the first label don't always come first.
-Order order_of(const LabelledTexts& all, const Random& random) {
+Order order_of(const LabeledTexts& all, const Random& random) {
   std::unordered_map<std::string_view, std::int64_t> numbers;
   std::vector<std::int64_t> number;                                // the number of each row's text
   std::vector<std::vector<std::int64_t>> texts(all.names.size());  // the numbers of each label's texts
@@ -51,12 +51,12 @@ Order order_of(const LabelledTexts& all, const Random& random) {
 }
 
 // Removes from `all` the rows for which `taken` is true, and returns them.
-LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)>& taken) {
-  LabelledTexts kept = all.without_rows(), held = all.without_rows();
+LabeledTexts take(LabeledTexts& all, const std::function<bool(std::size_t row)>& taken) {
+  LabeledTexts kept = all.without_rows(), held = all.without_rows();
   kept.skipped = all.skipped;
   kept.several = all.several;
   for (std::size_t row = 0; row < all.texts.size(); ++row) {
-    LabelledTexts& part = taken(row) ? held : kept;
+    LabeledTexts& part = taken(row) ? held : kept;
     part.texts.push_back(std::move(all.texts[row]));
     part.labels.push_back(all.labels[row]);
   }
@@ -68,7 +68,7 @@ LabelledTexts take(LabelledTexts& all, const std::function<bool(std::size_t row)
 
 // Holds out h of n texts. The text at position p is held out if a multiple of n / h lies in (p, p + 1]. Every range of
 // positions, and therefore each label, thus gets its share of the h texts, rounded up or down.
-LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed) try {
+LabeledTexts hold_out(LabeledTexts& all, double share, std::uint64_t seed) try {
   if (!(share > 0 && share < 1))
     throw Error("[split] expected a share above 0 and below 1, got " + std::to_string(share));
   const Order order = order_of(all, Random(seed));
@@ -80,7 +80,7 @@ LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed) try
   fail_out_of_memory("split");
 }
 
-LabelledTexts take_fold(LabelledTexts& all, std::int64_t fold, std::int64_t folds, std::uint64_t seed) try {
+LabeledTexts take_fold(LabeledTexts& all, std::int64_t fold, std::int64_t folds, std::uint64_t seed) try {
   if (folds < 2 || fold < 0 || fold >= folds)
     throw Error("[split] expected one of at least two folds, got fold " + std::to_string(fold) + " of " +
                 std::to_string(folds));
@@ -93,12 +93,12 @@ LabelledTexts take_fold(LabelledTexts& all, std::int64_t fold, std::int64_t fold
   fail_out_of_memory("split");
 }
 
-LabelledTexts every_tenth(LabelledTexts& all) {
+LabeledTexts every_tenth(LabeledTexts& all) {
   const std::size_t last = std::min<std::size_t>(all.texts.size(), 10) - 1;
   return take(all, [&](std::size_t row) { return row % 10 == last; });
 }
 
-std::vector<std::string> absent_labels(const LabelledTexts& texts) {
+std::vector<std::string> absent_labels(const LabeledTexts& texts) {
   std::vector<bool> occurs(texts.names.size());
   for (const std::int64_t label : texts.labels) occurs[static_cast<std::size_t>(label)] = true;
   std::vector<std::string> absent;

@@ -8,8 +8,8 @@
 #include "base/hash.h"
 #include "base/names.h"
 #include "data/labels.h"
-#include "data/row_form.h"
 #include "data/targets.h"
+#include "rows/row_format.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -35,7 +35,7 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
   throw Error("[rows] the label \"" + label.substr(0, 60) + "\" of the row " + row + ": expected " + expected);
 }
 
-const std::string& label_of(const LabelledTexts& rows, std::size_t row) {
+const std::string& label_of(const LabeledTexts& rows, std::size_t row) {
   return rows.names[static_cast<std::size_t>(rows.labels[row])];
 }
 
@@ -79,7 +79,7 @@ Tensor target_of(const TargetKind& kind, const std::string& label, const std::st
 }
 
 // Returns a row with the first `length` symbols of the text and their tags.
-Row tagged(const Tokenizer& tokenizer, const LabelledTexts& rows, std::size_t row, const Tensor& tags,
+Row tagged(const Tokenizer& tokenizer, const LabeledTexts& rows, std::size_t row, const Tensor& tags,
            std::int64_t length) {
   std::vector<std::int64_t> ids = tokenizer.encode(rows.texts[row]);
   if (std::ssize(ids) != tags.size(0) || ids.empty())
@@ -90,7 +90,7 @@ Row tagged(const Tokenizer& tokenizer, const LabelledTexts& rows, std::size_t ro
   return {Tensor::from(ids, {n}), {}, slice(tags, 0, 0, n)};
 }
 
-RowSet rows_of(const LabelledTexts& texts, const TargetKind& kind, const std::shared_ptr<const Tokenizer>& tokenizer,
+RowSet rows_of(const LabeledTexts& texts, const TargetKind& kind, const std::shared_ptr<const Tokenizer>& tokenizer,
                std::int64_t length) {
   const auto rows = std::make_shared<std::vector<Row>>();
   for (std::size_t i = 0; i < texts.texts.size(); ++i) {
@@ -105,7 +105,7 @@ RowSet rows_of(const LabelledTexts& texts, const TargetKind& kind, const std::sh
   return {std::ssize(*rows), [rows](std::int64_t k) { return (*rows)[static_cast<std::size_t>(k)]; }};
 }
 
-std::uint64_t hash_of(const LabelledTexts& rows) {
+std::uint64_t hash_of(const LabeledTexts& rows) {
   BytesHash hash;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     hash.add(rows.texts[i] + '\n');
@@ -116,12 +116,12 @@ std::uint64_t hash_of(const LabelledTexts& rows) {
 
 }  // namespace
 
-Tensor detail::target_of_row(const TargetKind& kind, const LabelledTexts& rows, std::size_t row) {
+Tensor detail::target_of_row(const TargetKind& kind, const LabeledTexts& rows, std::size_t row) {
   if (kind.task == Task::classifier) return Tensor::full({}, rows.labels[row], DType::i64);
   return target_of(kind, label_of(rows, row), row_name(rows, row));
 }
 
-std::vector<std::int64_t> detail::classes_of_rows(const TargetKind& kind, const LabelledTexts& rows) {
+std::vector<std::int64_t> detail::classes_of_rows(const TargetKind& kind, const LabeledTexts& rows) {
   if (kind.task == Task::classifier) return rows.labels;
   std::vector<std::int64_t> classes;
   for (std::size_t i = 0; kind.task == Task::tagging && i < rows.texts.size(); ++i) {
@@ -131,14 +131,14 @@ std::vector<std::int64_t> detail::classes_of_rows(const TargetKind& kind, const 
   return classes;
 }
 
-std::string detail::row_name(const LabelledTexts& rows, std::size_t row) {
+std::string detail::row_name(const LabeledTexts& rows, std::size_t row) {
   if (rows.content() != RowContent::texts) return std::to_string(row + 1);
   std::string beginning = rows.texts[row].substr(0, 60);
   std::replace(beginning.begin(), beginning.end(), pair_separator, '|');
   return "\"" + beginning + "\"";
 }
 
-TargetKind find_targets(Task task, const LabelledTexts& rows) {
+TargetKind find_targets(Task task, const LabeledTexts& rows) {
   TargetKind kind;
   kind.task = task;
   if (task == Task::regression) {
@@ -172,7 +172,7 @@ TargetKind find_targets(Task task, const LabelledTexts& rows) {
   return kind;
 }
 
-std::unique_ptr<RowData> target_data(const LabelledTexts& training, const LabelledTexts& validation,
+std::unique_ptr<RowData> target_data(const LabeledTexts& training, const LabeledTexts& validation,
                                      const TargetKind& kind, std::shared_ptr<const Tokenizer> tokenizer,
                                      std::int64_t length, std::int64_t batch, const LearningOptions& learning) {
   return guard_memory("rows", [&] {

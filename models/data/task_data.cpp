@@ -34,7 +34,7 @@ const char* usual_tokenizer(Task task) noexcept {
   return task == Task::tagging ? "whitespace" : "words";
 }
 
-Texts texts_to_learn(const LabelledTexts& rows, Task task) {
+Texts texts_to_learn(const LabeledTexts& rows, Task task) {
   const auto use_each = [](const std::vector<std::string>& texts, const auto& use) {
     for (const std::string_view text : texts) {
       const std::size_t end = text.find(pair_separator);
@@ -48,7 +48,7 @@ Texts texts_to_learn(const LabelledTexts& rows, Task task) {
   };
 }
 
-std::unique_ptr<Data> task_data(LabelledTexts training, LabelledTexts validation, const RowTask& task,
+std::unique_ptr<Data> task_data(LabeledTexts training, LabeledTexts validation, const RowTask& task,
                                 const TaskDataOptions& o) {
   check_options(task, o);
   if (task.input.defined())

@@ -7,7 +7,7 @@
 
 #include "data/labels.h"
 #include "data/row_input.h"
-#include "data/row_reader.h"
+#include "rows/row_reader.h"
 #include "weft/context.h"
 #include "weft/data.h"
 #include "weft/detail/out_of_memory.h"
@@ -22,7 +22,7 @@ namespace {
 std::string why_no_cls(const Checkpoint& checkpoint) {
   const Tokenizer& tokenizer = *checkpoint.tokenizer;
   const std::string kind = tokenizer.kind();
-  if (kind == "ids" && checkpoint.info.form == "huggingface-fnet")
+  if (kind == "ids" && checkpoint.info.format == "huggingface-fnet")
     return "the model's folder has neither a spiece.model nor a tokenizer.json, so texts can't be tokenized: copy the "
            "original files into it";
   if (kind == "fnet")

@@ -6,7 +6,7 @@
 
 #include "base/sequence.h"
 #include "data/labels.h"
-#include "data/row_reader.h"
+#include "rows/row_reader.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"

@@ -5,7 +5,7 @@
 
 #include "data/labels.h"
 #include "data/row_input.h"
-#include "data/row_reader.h"
+#include "rows/row_reader.h"
 #include "weft/confusion.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"

@@ -59,7 +59,7 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const FitOptions& o, const Texts& 
   return learn_tokenizer(o.tokenizer.empty() ? usual_tokenizer(o.task) : o.tokenizer, texts, options);
 }
 
-Prepared of_rows(const FitOptions& o, LabelledTexts training, LabelledTexts validation) {
+Prepared of_rows(const FitOptions& o, LabeledTexts training, LabeledTexts validation) {
   RowTask task{find_targets(o.task, training)};
   ModelSpec spec = spec_of(o);
   spec.classes = o.task == Task::retrieval ? o.dimensions : std::ssize(task.targets.outputs);
@@ -115,7 +115,7 @@ RunResult train(const Prepared& made, const TrainOptions& options, RunOptions ru
 
 }  // namespace
 
-RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions& options, RunOptions run) {
+RunResult fit(LabeledTexts training, LabeledTexts validation, const FitOptions& options, RunOptions run) {
   check_effects(options, training.content());
   if (task_source(options.task) != Source::rows || options.task == Task::forecast)
     throw Error(

@@ -47,19 +47,19 @@ std::size_t position(const Labels& labels, int label) {
 }
 
 // Returns the size of x's axis with that label, or 1 if there is none.
-int64_t size_of(const Labelled& x, int label) {
+int64_t size_of(const Labeled& x, int label) {
   const std::size_t i = position(x.labels, label);
   return i < x.labels.size() ? x.x.shape()[i] : 1;
 }
 
 // Returns the stride of x's axis with that label, or 0 if there is none.
-int64_t stride_of(const Labelled& x, int label) {
+int64_t stride_of(const Labeled& x, int label) {
   const std::size_t i = position(x.labels, label);
   return i < x.labels.size() ? x.x.strides()[i] : 0;
 }
 
 // Returns x with its axes in the order of `labels`. Missing axes have size 1.
-Tensor arranged(const Labelled& x, const Labels& labels) {
+Tensor arranged(const Labeled& x, const Labels& labels) {
   Shape shape;
   Strides strides;
   for (int label : labels) {
@@ -70,7 +70,7 @@ Tensor arranged(const Labelled& x, const Labels& labels) {
 }
 
 // Returns x without its axes of size 1.
-Labelled squeezed(const Labelled& x) {
+Labeled squeezed(const Labeled& x) {
   Labels labels;
   for (int label : x.labels)
     if (size_of(x, label) != 1) labels.push_back(label);
@@ -78,7 +78,7 @@ Labelled squeezed(const Labelled& x) {
 }
 
 // Returns x summed over the labels that are neither in `other` nor in `out`.
-Labelled without_own_labels(const Labelled& x, const Labels& other, const Labels& out) {
+Labeled without_own_labels(const Labeled& x, const Labels& other, const Labels& out) {
   Labels kept;
   for (int label : x.labels)
     if (contains(other, label) || contains(out, label)) kept.push_back(label);
@@ -107,7 +107,7 @@ void fuse(std::vector<BatchAxis>& axes) {
   axes = std::move(fused);
 }
 
-AxisGroups groups_of(const Labelled& a, const Labelled& b, const Labelled& c) {
+AxisGroups groups_of(const Labeled& a, const Labeled& b, const Labeled& c) {
   AxisGroups groups;
   const auto add = [&](std::vector<BatchAxis>& axes, int label) {
     axes.push_back({std::max(size_of(a, label), size_of(b, label)), stride_of(a, label), stride_of(b, label),
@@ -228,7 +228,7 @@ void run_complex(AxisGroups groups, const R* a, const R* b, R* c) {
 
 // Returns a contiguous copy of x. In the copy, the labels of k come last, in the order of `k`, so that they can be
 // merged.
-Labelled gathered(const Labelled& x, const Labels& k) {
+Labeled gathered(const Labeled& x, const Labels& k) {
   Labels order;
   for (int label : x.labels)
     if (!contains(k, label)) order.push_back(label);
@@ -237,18 +237,18 @@ Labelled gathered(const Labelled& x, const Labels& k) {
 }
 
 // Copies one operand or both so that the labels of k become one axis.
-AxisGroups with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
+AxisGroups with_one_k(Labeled& a, Labeled& b, const Labeled& c) {
   Labels k;
   for (int label : a.labels)
     if (contains(b.labels, label) && !contains(c.labels, label)) k.push_back(label);
-  const auto fuses = [&](const Labelled& x) {
+  const auto fuses = [&](const Labeled& x) {
     std::vector<BatchAxis> axes;
     for (int label : k) axes.push_back({size_of(x, label), stride_of(x, label), 0, 0});
     fuse(axes);
     return axes.size() <= 1;
   };
   const bool a_fuses = fuses(a), b_fuses = fuses(b);
-  const Labelled& guide = a_fuses || !b_fuses ? a : b;
+  const Labeled& guide = a_fuses || !b_fuses ? a : b;
   std::stable_sort(k.begin(), k.end(), [&](int p, int q) { return stride_of(guide, p) > stride_of(guide, q); });
   if (a_fuses || !b_fuses) b = gathered(b, k);
   if (!a_fuses) a = gathered(a, k);
@@ -257,9 +257,9 @@ AxisGroups with_one_k(Labelled& a, Labelled& b, const Labelled& c) {
 
 // If c's innermost axis is a batch axis that is contiguous in the larger operand but not in the smaller one, copies the
 // smaller operand so that the axis is contiguous in both.
-AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
-  Labelled& smaller = a.x.numel() < b.x.numel() ? a : b;
-  const Labelled& larger = &smaller == &a ? b : a;
+AxisGroups with_contiguous_batch(Labeled& a, Labeled& b, const Labeled& c) {
+  Labeled& smaller = a.x.numel() < b.x.numel() ? a : b;
+  const Labeled& larger = &smaller == &a ? b : a;
   const int inner = c.labels.empty() ? -1 : c.labels.back();
   const bool is_batch = contains(smaller.labels, inner) && size_of(smaller, inner) >= shortest_batch;
   if (is_batch && stride_of(larger, inner) == 1 && stride_of(smaller, inner) != 1) smaller = gathered(smaller, {inner});
@@ -268,29 +268,29 @@ AxisGroups with_contiguous_batch(Labelled& a, Labelled& b, const Labelled& c) {
 
 // Returns a contiguous tensor in c's memory whose axes have another order: first the batch axes, then the axes of m in
 // a's order, then the axes of n in b's order.
-Labelled in_own_order(const Labelled& a, const Labelled& b, const Labelled& c) {
+Labeled in_own_order(const Labeled& a, const Labeled& b, const Labeled& c) {
   Labels order;
   for (int label : c.labels)
     if (contains(a.labels, label) && contains(b.labels, label)) order.push_back(label);
-  for (const Labelled* x : {&a, &b})
+  for (const Labeled* x : {&a, &b})
     for (int label : x->labels)
       if (contains(c.labels, label) && !contains(order, label)) order.push_back(label);
   const Shape shape = arranged(c, order).shape();
   return {c.x.view(shape, contiguous_strides(shape), c.x.offset()), order};
 }
 
-Labelled in_f32(const Labelled& x) { return {as_dtype(x.x, DType::f32), x.labels}; }
+Labeled in_f32(const Labeled& x) { return {as_dtype(x.x, DType::f32), x.labels}; }
 
 // Multiplies operands that have no axes of size 1. Each label of an operand also occurs in the other operand or in c. c
 // is contiguous.
-void multiply(Labelled a, Labelled b, Labelled& c) {
+void multiply(Labeled a, Labeled b, Labeled& c) {
   AxisGroups groups = groups_of(a, b, c);
   const DType dtype = c.x.dtype();
   const bool is_small = is_floating(dtype) && has_small_matrices(groups);
   if (is_small && !has_contiguous_batch(groups)) groups = with_contiguous_batch(a, b, c);
   const bool batched = is_small && has_contiguous_batch(groups);
   if (batched && dtype == DType::bf16) {  // batched_dot would add to a c that is already rounded
-    Labelled wide{Tensor::empty(c.x.shape(), DType::f32), c.labels};
+    Labeled wide{Tensor::empty(c.x.shape(), DType::f32), c.labels};
     multiply(in_f32(a), in_f32(b), wide);
     c.x = as_dtype(wide.x, dtype);
     return;
@@ -298,7 +298,7 @@ void multiply(Labelled a, Labelled b, Labelled& c) {
   if (!batched && groups.k.size() > 1) groups = with_one_k(a, b, c);
   // Computes one product and a copy instead of many small products.
   if (!batched && (groups.m.size() > 1 || groups.n.size() > 1)) {
-    Labelled other = in_own_order(a, b, c);
+    Labeled other = in_own_order(a, b, c);
     const AxisGroups fused = groups_of(a, b, other);
     if (fused.m.size() <= 1 && fused.n.size() <= 1) {
       other.x = Tensor::empty(other.x.shape(), dtype);
@@ -321,7 +321,7 @@ void multiply(Labelled a, Labelled b, Labelled& c) {
 
 }  // namespace
 
-Tensor sum_to_labels(const Labelled& x, const Labels& out) {
+Tensor sum_to_labels(const Labeled& x, const Labels& out) {
   std::vector<int64_t> summed;
   Labels kept;
   for (std::size_t i = 0; i < x.labels.size(); ++i) {
@@ -331,26 +331,26 @@ Tensor sum_to_labels(const Labelled& x, const Labels& out) {
   return arranged({summed.empty() ? x.x.detach() : sum(x.x, summed), kept}, out);
 }
 
-Tensor contract(const Labelled& a, const Labelled& b, const Labels& out) {
+Tensor contract(const Labeled& a, const Labeled& b, const Labels& out) {
   Shape shape;
   for (int label : out) shape.push_back(size_of(a, label) != 1 ? size_of(a, label) : size_of(b, label));
   if (numel(shape) == 0 || a.x.numel() == 0 || b.x.numel() == 0) return Tensor::zeros(shape, a.x.dtype());
   Labels dense;
   for (std::size_t i = 0; i < out.size(); ++i)
     if (shape[i] != 1) dense.push_back(out[i]);
-  const Labelled whole_a = squeezed(a), whole_b = squeezed(b);
-  const auto needs_sum = [&](const Labelled& x, const Labelled& other) {
+  const Labeled whole_a = squeezed(a), whole_b = squeezed(b);
+  const auto needs_sum = [&](const Labeled& x, const Labeled& other) {
     return std::any_of(x.labels.begin(), x.labels.end(),
                        [&](int label) { return !contains(other.labels, label) && !contains(dense, label); });
   };
   if (a.x.dtype() == DType::bf16 && (needs_sum(whole_a, whole_b) || needs_sum(whole_b, whole_a)))
     // Rounds only once, at the end: the partial sums are not rounded.
     return as_dtype(contract(in_f32(a), in_f32(b), out), DType::bf16);
-  const Labelled left = without_own_labels(whole_a, whole_b.labels, dense);
-  const Labelled right = without_own_labels(whole_b, whole_a.labels, dense);
+  const Labeled left = without_own_labels(whole_a, whole_b.labels, dense);
+  const Labeled right = without_own_labels(whole_b, whole_a.labels, dense);
   const bool sums =
       std::any_of(left.labels.begin(), left.labels.end(), [&](int label) { return !contains(dense, label); });
-  Labelled y{{}, dense};
+  Labeled y{{}, dense};
   if (!sums) {
     y.x = mul(arranged(left, dense), arranged(right, dense));
   } else {
@@ -362,15 +362,15 @@ Tensor contract(const Labelled& a, const Labelled& b, const Labels& out) {
   return arranged(y, out);
 }
 
-Tensor spread(const Labelled& g, const Labels& labels, const Shape& shape) {
+Tensor spread(const Labeled& g, const Labels& labels, const Shape& shape) {
   Strides strides;
   for (std::size_t i = 0; i < labels.size(); ++i)
     strides.push_back(size_of(g, labels[i]) == shape[i] ? stride_of(g, labels[i]) : 0);
   return g.x.view(shape, strides, g.x.offset());
 }
 
-Tensor contract_gradient(const Labelled& dy, const Labelled& b, const Labels& a, const Shape& shape) {
-  const Labelled other{is_complex(b.x.dtype()) ? conj(b.x) : b.x, b.labels};
+Tensor contract_gradient(const Labeled& dy, const Labeled& b, const Labels& a, const Shape& shape) {
+  const Labeled other{is_complex(b.x.dtype()) ? conj(b.x) : b.x, b.labels};
   Labels reached;
   for (std::size_t i = 0; i < a.size(); ++i)
     if (shape[i] != 1 && (size_of(dy, a[i]) == shape[i] || size_of(other, a[i]) == shape[i])) reached.push_back(a[i]);

@@ -77,17 +77,17 @@ struct EinsumOp : Op {
   const char* name() const noexcept override { return "einsum"; }
   Shape shape(const Inputs&) const override { return plan->shape; }
 
-  Labelled operand(std::size_t i, const Tensor& x) const {
+  Labeled operand(std::size_t i, const Tensor& x) const {
     return {diagonal(x, plan->operands[i], plan->labels[i]), plan->labels[i]};
   }
 
   Tensor forward(const Inputs& in, const Shape&) override {
     if (in.size() == 1) return sum_to_labels(operand(0, in[0]), plan->output);
-    std::vector<Labelled> nodes;
+    std::vector<Labeled> nodes;
     results.clear();
     for (std::size_t i = 0; i < in.size(); ++i) nodes.push_back(operand(i, in[i]));
     for (const EinsumStep& step : plan->steps) {
-      Labelled &left = nodes[step.left], &right = nodes[step.right];
+      Labeled &left = nodes[step.left], &right = nodes[step.right];
       nodes.push_back({contract(left, right, step.labels), step.labels});
       if (recording && nodes.size() < in.size() + plan->steps.size()) results.push_back(nodes.back().x);
       nodes[step.left] = nodes[step.right] = {};
@@ -125,7 +125,7 @@ struct EinsumOp : Op {
     std::vector<Tensor> gradients(plan->labels.size());
     gradients.back() = b.gradient();
     if (count == 1) {
-      const Labelled dy{gradients.back(), plan->output};
+      const Labeled dy{gradients.back(), plan->output};
       return add_to_operand(b, 0, spread(dy, plan->labels[0], diagonal_shape(b, 0)));
     }
     std::vector<bool> needs;
@@ -133,11 +133,11 @@ struct EinsumOp : Op {
     for (const EinsumStep& step : plan->steps) needs.push_back(needs[step.left] || needs[step.right]);
     for (std::size_t s = plan->steps.size(); s-- > 0;) {
       const EinsumStep& step = plan->steps[s];
-      const Labelled dy{std::move(gradients[count + s]), step.labels};
+      const Labeled dy{std::move(gradients[count + s]), step.labels};
       for (const auto& [node, other] : {std::pair{step.left, step.right}, std::pair{step.right, step.left}}) {
         if (!needs[node]) continue;
-        const Labelled factor =
-            other < count ? operand(other, b.input(other)) : Labelled{results[other - count], plan->labels[other]};
+        const Labeled factor =
+            other < count ? operand(other, b.input(other)) : Labeled{results[other - count], plan->labels[other]};
         const Shape shape = node < count ? diagonal_shape(b, node) : results[node - count].shape();
         const Tensor g = contract_gradient(dy, factor, plan->labels[node], shape);
         if (node < count) add_to_operand(b, node, g);

@@ -63,7 +63,7 @@ struct MatmulOp : Op {
 
   void backward(Backward& b) const override {
     const Labels labels[] = {left_labels(b.input_shape(0)), right_labels(b.input_shape(1))};
-    const Labelled dy{b.gradient(), result_labels(b.input_shape(0), b.input_shape(1))};
+    const Labeled dy{b.gradient(), result_labels(b.input_shape(0), b.input_shape(1))};
     for (std::size_t i : {0, 1})
       if (b.needs(i)) b.add(i, contract_gradient(dy, {b.input(1 - i), labels[1 - i]}, labels[i], b.input_shape(i)));
   }

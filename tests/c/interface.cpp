@@ -205,10 +205,10 @@ TEST_CASE("C interface: training on rows in memory gives a model that weft_load 
   REQUIRE(weft_model_info(model.model, &info) == WEFT_OK);
   CHECK(std::string(info.architecture) == "gmlp");
   CHECK(info.labels == 3);
-  const LabelledTexts all = labelled_rows({texts.begin(), texts.end()}, {labels.begin(), labels.end()});
+  const LabeledTexts all = labeled_rows({texts.begin(), texts.end()}, {labels.begin(), labels.end()});
   CHECK(all.names == std::vector<std::string>{"blue", "green", "red"});
-  LabelledTexts training = all;
-  LabelledTexts held = hold_out(training, 0.1, 1);
+  LabeledTexts training = all;
+  LabeledTexts held = hold_out(training, 0.1, 1);
   FitOptions same;
   same.arch = "gmlp";
   same.config = options.config;

@@ -54,8 +54,8 @@ class Rows {
   std::optional<Classifier> classifier;
 };
 
-bool says(const Outcome& outcome, const std::string& file, const std::string& form) {
-  return outcome.code == 0 && contains(outcome.err, file + ": " + form + "\n");
+bool says(const Outcome& outcome, const std::string& file, const std::string& format) {
+  return outcome.code == 0 && contains(outcome.err, file + ": " + format + "\n");
 }
 
 }  // namespace
@@ -63,10 +63,10 @@ bool says(const Outcome& outcome, const std::string& file, const std::string& fo
 TEST_CASE_FIXTURE(Rows, "weft classify: it reads each format of training with the columns of training") {
   const std::vector<std::string> texts = {"red green", "north south west", "blue"};
   const std::string want = answers(texts), columns = "text in columns \"note\" and \"more\"";
-  const auto gives = [&](const Outcome& outcome, const std::string& file, const std::string& form) {
+  const auto gives = [&](const Outcome& outcome, const std::string& file, const std::string& format) {
     CAPTURE(file);
     CAPTURE(outcome.err);
-    CHECK(says(outcome, file, form));
+    CHECK(says(outcome, file, format));
     CHECK(outcome.out == want);
   };
   const std::string csv = "more,kind,note\ngreen,?,red\nsouth west,,north\n,,blue\n";
@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: it reads each format of training with th
   gives(classify("i.csv", "red green,1\nnorth south west,2\nblue,3\n", "--columns text=1"), "i.csv",
         "CSV without a header, text in column 1");
   std::filesystem::copy(folder / "run/best", folder / "plain", std::filesystem::copy_options::recursive);
-  for (const auto& [file, content, form] : std::vector<std::array<std::string, 3>>{
+  for (const auto& [file, content, format] : std::vector<std::array<std::string, 3>>{
            {"j", "red green\twind\nnorth south west\twind\nblue\tcolour\n", "TSV without a header, text in column 1"},
            {"k", "\"wind\",\"red green\"\n\"wind\",\"north south west\"\n\"wind\",\"blue\"\n",
             "CSV without a header, text in column 2"},
@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: it reads each format of training with th
            {"n", "text;label\nred green;\nnorth south west;\nblue;\n",
             "semicolons with a header, text in column \"text\""}}) {
     folder.write(file, content);
-    gives(weft("classify " + (folder / "plain") + " " + (folder / file)), file, form);
+    gives(weft("classify " + (folder / "plain") + " " + (folder / file)), file, format);
   }
   folder.write("one.csv", "note\nred green\nnorth south west\nblue\n");
   gives(weft("classify " + run + "/best/ " + (folder / "one.csv")), "one.csv",

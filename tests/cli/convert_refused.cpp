@@ -5,16 +5,16 @@
 
 #include "command.h"
 #include "temporary_folder.h"
-#include "weft/checkpoint_form.h"
+#include "weft/checkpoint_format.h"
 
 namespace weft::test {
 namespace {
 
-void save(const std::string& form, const std::string& folder) {
+void save(const std::string& format, const std::string& folder) {
   Checkpoint made;
   made.model = make_model({"fnet", Task::classifier, 40, 3, R"({"d_model":8,"layers":1})"}, Init{Random(3)});
   made.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":40,"pad":3})");
-  (void)save_checkpoint_as(form, folder, made);
+  (void)save_checkpoint_as(format, folder, made);
 }
 
 }  // namespace
@@ -42,9 +42,9 @@ TEST_CASE("weft convert: it replaces or removes existing files only with --overw
 
 TEST_CASE("weft convert: a task that differs from the task of IN") {
   const TemporaryFolder folder;
-  for (const std::string form : {"weft", "huggingface-fnet"}) {
-    save(form, folder / form);
-    CHECK(fails_with(weft("convert " + (folder / form) + " " + (folder / "out") + " --task masked-lm"), 1,
+  for (const std::string format : {"weft", "huggingface-fnet"}) {
+    save(format, folder / format);
+    CHECK(fails_with(weft("convert " + (folder / format) + " " + (folder / "out") + " --task masked-lm"), 1,
                      "has the task classifier, not masked-lm"));
     CHECK(!std::filesystem::exists(folder / "out"));
   }

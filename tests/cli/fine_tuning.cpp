@@ -15,7 +15,7 @@ namespace {
 // The rows of small_rows, with these names as labels.
 std::string named_rows(const std::vector<std::string>& names) {
   std::string rows;
-  const LabelledTexts all = small_rows();
+  const LabeledTexts all = small_rows();
   for (std::size_t i = 0; i < all.texts.size(); ++i)
     rows += all.texts[i] + "\t" + names[static_cast<std::size_t>(all.labels[i])] + "\n";
   return rows;

@@ -17,7 +17,7 @@ namespace {
 
 std::string table(const std::string& header) {
   std::string rows = header + "\n";
-  const LabelledTexts all = small_rows();
+  const LabeledTexts all = small_rows();
   for (std::size_t i = 0; i < all.texts.size(); ++i)
     rows += std::to_string(i) + "," + (all.labels[i] == 0 ? "red" : "blue") + "," + all.texts[i] + "\n";
   return rows;

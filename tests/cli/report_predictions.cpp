@@ -144,7 +144,7 @@ TEST_CASE("report of forecasts: errors of each step, with those of the last valu
 }
 
 TEST_CASE("report of pictures: the most confident errors, then some correct predictions") {
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.picture = {1, 2, 1};
   std::vector<std::vector<double>> probabilities;
   for (int i = 0; i < 60; ++i) {
@@ -166,7 +166,7 @@ TEST_CASE("report of pictures: the most confident errors, then some correct pred
 }
 
 TEST_CASE("report of pictures: large pictures are reduced by averaging blocks") {
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.picture = {2, 100, 3};
   rows.texts.emplace_back();
   for (int i = 0; i < 2 * 100 * 3; ++i) rows.texts[0] += static_cast<char>(i % 3 == 0 ? 250 : i / 300);

@@ -11,7 +11,7 @@ namespace weft::test {
 TEST_CASE(
     "report of a classifier: examples are the rows that are wrong, beyond the first batch, with their probability") {
   const std::string config = R"({"layers":1,"d_model":8,"seq_len":8})";
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.names = {"red", "green", "blue"};
   for (int i = 0; i < 50; ++i) {
     rows.texts.push_back("row w" + std::to_string(i));
@@ -25,7 +25,7 @@ TEST_CASE(
   checkpoint.model =
       make_model({"gmlp", Task::classifier, checkpoint.tokenizer->size(), 3, config}, {Random(3), DType::f32});
   const auto data = [&](std::int64_t batch) {
-    return ClassifierData(LabelledTexts(), rows, checkpoint.tokenizer, 8, batch);
+    return ClassifierData(LabeledTexts(), rows, checkpoint.tokenizer, 8, batch);
   };
   const Tensor logits = (*checkpoint.model)(data(50).validation(0).tokens);
   const std::vector<std::int64_t> given = predicted_labels(logits);

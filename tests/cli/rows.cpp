@@ -20,13 +20,13 @@ const std::string small = sizes + "--min-count 1 --threads 1 ";
 const char* const names[] = {"colour", "number", "wind"};
 
 // The rows of small_rows with label names, in one of the formats.
-struct Form {
+struct Format {
   std::string file, options, content, says;
 };
 
-std::vector<Form> forms() {
+std::vector<Format> formats() {
   std::string csv = "kind,note\n", tsv, semicolon = "note;kind\n", jsonl, fasttext;
-  const LabelledTexts rows = small_rows();
+  const LabeledTexts rows = small_rows();
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     const std::string label = names[rows.labels[i]], &text = rows.texts[i];
     csv += label + ",\"" + text + "\"\n";
@@ -86,21 +86,21 @@ TEST_CASE("weft train and eval on rows") {
 TEST_CASE("weft train: every format, including a folder, gives the same model, which knows the labels' names") {
   const TemporaryFolder folder;
   std::string first;
-  std::vector<Form> all = forms();
-  for (const Form& form : all) folder.write(form.file, form.content);
-  const LabelledTexts rows = small_rows();
-  for (const Form& form : all) {
-    CAPTURE(form.file);
-    const Outcome trained = weft("train --arch gmlp --data " + (folder / form.file) + " " + form.options + small +
+  std::vector<Format> all = formats();
+  for (const Format& format : all) folder.write(format.file, format.content);
+  const LabeledTexts rows = small_rows();
+  for (const Format& format : all) {
+    CAPTURE(format.file);
+    const Outcome trained = weft("train --arch gmlp --data " + (folder / format.file) + " " + format.options + small +
                                  "--steps 60 --lr 5e-3 --overwrite --out " + (folder / "run"));
     CAPTURE(trained.err);
     CHECK(trained.code == 0);
-    CHECK(contains(trained.err, form.file + ": " + form.says));
+    CHECK(contains(trained.err, format.file + ": " + format.says));
     CHECK(contains(trained.err, "; 60 rows, 3 labels: colour, number, wind\n"));
     const std::string model = folder.read("run/model.safetensors");
     if (first.empty()) first = model;
     CHECK(model == first);
-    const Outcome said = weft("classify " + (folder / "run") + " " + (folder / form.file));
+    const Outcome said = weft("classify " + (folder / "run") + " " + (folder / format.file));
     CHECK(said.code == 0);
   }
   for (std::size_t i = 0; i < rows.texts.size(); ++i)
@@ -139,7 +139,7 @@ namespace {
 class Classified {
  public:
   Classified() {
-    folder.write("rows", forms()[1].content);
+    folder.write("rows", formats()[1].content);
     const Outcome trained = weft("train --arch fnet --data " + (folder / "rows") + small +
                                  "--steps 150 --lr 5e-3 --out " + (folder / "run"));
     REQUIRE(trained.code == 0);

@@ -10,7 +10,7 @@ inline const std::string sizes = " --layers 1 --d-model 16 --seq-len 8 --batch 4
 
 inline std::string small_csv() {
   std::string csv;
-  const LabelledTexts rows = small_rows();
+  const LabeledTexts rows = small_rows();
   for (std::size_t i = 0; i < rows.texts.size(); ++i)
     csv += "\"" + std::to_string(rows.labels[i] + 1) + "\",\"\",\"" + rows.texts[i] + "\"\n";
   return csv;

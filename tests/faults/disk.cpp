@@ -7,12 +7,12 @@
 
 #include "child.h"
 #include "contains.h"
-#include "form_cases.h"
+#include "format_cases.h"
 #include "random_parameters.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
-#include "weft/checkpoint_form.h"
+#include "weft/checkpoint_format.h"
 #include "weft/context.h"
 #include "weft/encoded_text.h"
 #include "weft/quantize.h"
@@ -68,9 +68,9 @@ std::vector<Written> all_written() {
        }},
       {"a run", train},
   };
-  for (const FormCase& form : form_cases)
-    all.push_back({"a checkpoint of the form " + form.form, [form](const std::string& folder, bool again) {
-                     form.save(folder, form.make(again ? 12 : 8, again ? 0.3 : 0.5));
+  for (const FormatCase& format : format_cases)
+    all.push_back({"a checkpoint of the form " + format.format, [format](const std::string& folder, bool again) {
+                     format.save(folder, format.make(again ? 12 : 8, again ? 0.3 : 0.5));
                    }});
   return all;
 }

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "child.h"
-#include "form_cases.h"
+#include "format_cases.h"
 #include "in_memory.h"
 #include "op_table.h"
 #include "random_parameters.h"
@@ -147,25 +147,25 @@ TEST_CASE("faults: killed while saving for other programs, each checkpoint is th
   Context context;
   context.set_threads(1);
   const ContextScope scope(context);
-  for (const FormCase& form : form_cases) {
-    CAPTURE(form.form);
+  for (const FormatCase& format : format_cases) {
+    CAPTURE(format.format);
     const TemporaryFolder folder;
     std::vector<Checkpoint> models;
-    for (const double range : {0.1, 0.2}) models.push_back(form.make(8, range));
-    models.push_back(form.make(8, 0.3, form.other.empty() ? form.config : form.other));
+    for (const double range : {0.1, 0.2}) models.push_back(format.make(8, range));
+    models.push_back(format.make(8, 0.3, format.other.empty() ? format.config : format.other));
     const auto of_save = [&](std::int64_t number) -> const Checkpoint& {
       return models[static_cast<std::size_t>(number % 3)];
     };
-    const auto save = [&](std::int64_t number) { form.save(folder / "saved", of_save(number)); };
+    const auto save = [&](std::int64_t number) { format.save(folder / "saved", of_save(number)); };
     std::vector<Checkpoint> wholes;  // the models as the format reads them
     for (const Checkpoint& model : models) {
-      form.save(folder / "whole", model);
-      wholes.push_back(form.load(folder / "whole"));
+      format.save(folder / "whole", model);
+      wholes.push_back(format.load(folder / "whole"));
     }
     const auto whole = [&](std::int64_t number) -> const Model& {
       return *wholes[static_cast<std::size_t>(number % 3)].model;
     };
-    CHECK((whole(0).config() == whole(1).config() && (whole(0).config() == whole(2).config()) == form.other.empty()));
+    CHECK((whole(0).config() == whole(1).config() && (whole(0).config() == whole(2).config()) == format.other.empty()));
     Killer killer(save);
     std::int64_t olds = 0, news = 0, refusals = 0, last = 0;
     for (int kills = 0; kills < sweep(60, 10); ++kills) {
@@ -175,9 +175,9 @@ TEST_CASE("faults: killed while saving for other programs, each checkpoint is th
       CAPTURE(now);
       last = now;
       Checkpoint found;
-      const std::string error = error_of([&] { found = form.load(folder / "saved"); });
+      const std::string error = error_of([&] { found = format.load(folder / "saved"); });
       if (!error.empty()) {
-        CHECK_MESSAGE(!form.other.empty(), error);
+        CHECK_MESSAGE(!format.other.empty(), error);
         CHECK_MESSAGE(error.find(folder / "saved") != std::string::npos, error);
         ++refusals;
         save(last);
@@ -189,8 +189,8 @@ TEST_CASE("faults: killed while saving for other programs, each checkpoint is th
       CHECK(found.model->config() == whole(last).config());
       (is_new && now != before ? news : olds) += 1;
     }
-    MESSAGE(form.form << ": " << olds << " times the one before, " << news << " times the new one, " << refusals
-                      << " times refused");
+    MESSAGE(format.format << ": " << olds << " times the one before, " << news << " times the new one, " << refusals
+                          << " times refused");
     CHECK(olds > 0);
     os::remove_abandoned_files(folder / "saved");
     CHECK(temporary_files(folder / "saved") == 0);

@@ -6,14 +6,14 @@
 #include <set>
 
 #include "child.h"
-#include "form_cases.h"
+#include "format_cases.h"
 #include "op_table.h"
 #include "random_parameters.h"
 #include "safetensors_bytes.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
-#include "weft/checkpoint_form.h"
+#include "weft/checkpoint_format.h"
 #include "weft/config.h"
 #include "weft/context.h"
 #include "weft/generate.h"
@@ -118,7 +118,7 @@ TEST_CASE("faults: little memory: loading and running end in an Error, and later
 }
 
 TEST_CASE("faults: little memory: other programs' checkpoints are read and written, or give an Error") {
-  for (const FormCase& form : form_cases) {
+  for (const FormatCase& form : format_cases) {
     CAPTURE(form.form);
     const TemporaryFolder folder;
     const Checkpoint made = form.make(256, 0.1), former = form.make(256, 0.2);
@@ -344,7 +344,7 @@ TEST_CASE("faults: little memory: forged files of another program's folder") {
 }
 
 TEST_CASE("faults: little memory: forged arguments of a TNN's state dict") {
-  for (const FormCase& form : form_cases) {
+  for (const FormatCase& form : format_cases) {
     if (form.arch != "tnn") continue;
     CAPTURE(form.form);
     const TemporaryFolder folder;

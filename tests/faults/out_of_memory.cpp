@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "form_cases.h"
+#include "format_cases.h"
 #include "op_table.h"
 #include "running_out.h"
 #include "temporary_folder.h"
@@ -218,7 +218,7 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
 
 TEST_CASE("out of memory while saving and loading for other programs: an Error, and the folder is intact") {
   constexpr std::size_t smallest = 1024;
-  for (const FormCase& form : form_cases) {
+  for (const FormatCase& form : format_cases) {
     CAPTURE(form.form);
     const TemporaryFolder folder;
     const Checkpoint made = form.make(8, 0.1), former = form.make(8, 0.2);

@@ -32,13 +32,13 @@ TEST_CASE("out of memory while reading texts and rows and creating tokenizers: a
     rows += std::string(i % 2 ? "a" : "b") + ",\"red and green " + std::to_string(i) + "\"\n";
   folder.write("rows", rows);
   folder.write("text", text);
-  const LabelledTexts read = read_labelled(folder / "rows");
+  const LabeledTexts read = read_labeled(folder / "rows");
   const auto of_rows = words(read.texts), of_text = characters(text);
   const std::string json = of_text->to_json(), kind = "words", where = "rows";
   const std::string row_file = folder / "rows", text_path = folder / "text", ids = folder / "ids";
   const std::vector<Call> calls = {
-      {"parse_labelled", [&] { (void)parse_labelled(rows, where); }},
-      {"read_labelled", [&] { (void)read_labelled(row_file); }},
+      {"parse_labeled", [&] { (void)parse_labeled(rows, where); }},
+      {"read_labeled", [&] { (void)read_labeled(row_file); }},
       {"learn_tokenizer", [&] { (void)learn_tokenizer(kind, text); }},
       {"tokenizer_from_json", [&] { (void)tokenizer_from_json(json); }, of_json},
       {"read_text", [&] { (void)read_text(text_path); }},

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "child.h"
-#include "form_cases.h"
+#include "format_cases.h"
 #include "sweep.h"
 #include "temporary_folder.h"
 #include "weft/checkpoint.h"
@@ -29,12 +29,12 @@ struct Writer {
 
 std::vector<Writer> writers() {
   std::vector<Writer> all = {{"weft", [](const std::string& folder, std::int64_t d_model) {
-                                const Checkpoint made = form_cases[1].make(d_model, 0.5);
+                                const Checkpoint made = format_cases[1].make(d_model, 0.5);
                                 save_checkpoint(folder, *made.model, *made.tokenizer);
                               }}};
-  for (const FormCase& form : form_cases)
-    all.push_back({form.form, [form](const std::string& folder, std::int64_t d_model) {
-                     form.save(folder, form.make(d_model, 0.5));
+  for (const FormatCase& format : format_cases)
+    all.push_back({format.format, [format](const std::string& folder, std::int64_t d_model) {
+                     format.save(folder, format.make(d_model, 0.5));
                    }});
   return all;
 }

@@ -8,7 +8,7 @@
 #include "fnet_tokenizer_support.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "weft/checkpoint_form.h"
+#include "weft/checkpoint_format.h"
 #include "weft/fnet.h"
 
 namespace weft::test::fnet_pieces {

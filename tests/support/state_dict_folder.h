@@ -10,19 +10,19 @@
 #include "op_table.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "weft/checkpoint_form.h"
+#include "weft/checkpoint_format.h"
 #include "weft/safetensors.h"
 
 namespace weft::test {
 
 // The tensors and the config.json, which may be null.
 struct StateDict {
-  std::string form, name;
+  std::string format, name;
   std::map<std::string, Tensor> tensors;
   nlohmann::ordered_json config;
   Tensor ids, out;  // input and output of the other program
 
-  StateDict(const std::string& its_form, const std::string& folder) : form(its_form), name(folder) {
+  StateDict(const std::string& its_format, const std::string& folder) : format(its_format), name(folder) {
     const std::string path = std::string(WEFT_INTEROP) + "/" + folder;
     const SafetensorsFile file(path + "/model.safetensors"), outputs(path + "/outputs.safetensors");
     for (const std::string& tensor : file.names()) tensors[tensor] = file.load(tensor);
@@ -42,14 +42,14 @@ struct StateDict {
   Checkpoint read(const LoadOptions& options = {}) const {
     const TemporaryFolder folder;
     write(folder / "in");
-    return load_checkpoint_as(form, folder / "in", options);
+    return load_checkpoint_as(format, folder / "in", options);
   }
 
   // Returns the error message without the folder's path. The message must contain the path.
   std::string error(const LoadOptions& options = {}) const {
     const TemporaryFolder folder;
     write(folder / "in");
-    const std::string message = error_of([&] { (void)load_checkpoint_as(form, folder / "in", options); });
+    const std::string message = error_of([&] { (void)load_checkpoint_as(format, folder / "in", options); });
     CHECK_MESSAGE(contains(message, folder / "in"), message);
     return message;
   }
@@ -62,7 +62,7 @@ struct StateDict {
   // Checks that saving in this format writes the same tensors, and that loading them gives the same model.
   void check_back(const Checkpoint& read) const {
     const TemporaryFolder folder;
-    (void)save_checkpoint_as(form, folder / "back", read);
+    (void)save_checkpoint_as(format, folder / "back", read);
     const SafetensorsFile file(folder / "back/model.safetensors");
     CHECK(file.names().size() == tensors.size());
     for (const auto& [key, tensor] : tensors) {
@@ -74,7 +74,7 @@ struct StateDict {
     }
     LoadOptions options;
     options.task = read.model->task();
-    const Checkpoint again = load_checkpoint_as(form, folder / "back", options);
+    const Checkpoint again = load_checkpoint_as(format, folder / "back", options);
     CHECK(again.model->config() == read.model->config());
     CHECK(max_difference((*again.model)(ids), (*read.model)(ids)) == 0);
   }
@@ -87,12 +87,12 @@ inline LoadOptions of_task(Task task) {
 }
 
 // Returns the error message for a model that a format can't represent. Checks that nothing is written.
-inline std::string refused(const std::string& form, const ModelSpec& spec) {
+inline std::string refused(const std::string& format, const ModelSpec& spec) {
   const TemporaryFolder folder;
   Checkpoint checkpoint;
   checkpoint.model = make_model(spec, {});
   checkpoint.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":)" + std::to_string(spec.vocabulary) + "}");
-  const std::string error = error_of([&] { (void)save_checkpoint_as(form, folder / "no", checkpoint); });
+  const std::string error = error_of([&] { (void)save_checkpoint_as(format, folder / "no", checkpoint); });
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
   return error;
 }

@@ -32,8 +32,8 @@ inline std::shared_ptr<const Tokenizer> words(const std::vector<std::string>& te
   return learn_tokenizer("words", texts, {Task::classifier, size, min_count});
 }
 
-inline LabelledTexts small_rows() {
-  LabelledTexts rows;
+inline LabeledTexts small_rows() {
+  LabeledTexts rows;
   rows.names = {"1", "2", "3"};
   const char* texts[] = {"red green blue", "one two three", "north south west"};
   for (int i = 0; i < 60; ++i) {
@@ -95,7 +95,7 @@ struct SmallTask {
 inline SmallTask small_task(const std::string& arch, Task task, const Sizes& sizes = {}) {
   SmallTask small;
   if (task == Task::retrieval) {
-    LabelledTexts rows = small_rows();
+    LabeledTexts rows = small_rows();
     // Each row has its own label, so that all other pairs are negative examples.
     for (std::int64_t i = 0; i < std::ssize(rows.labels); ++i) {
       rows.labels[static_cast<std::size_t>(i)] = i;
@@ -105,8 +105,8 @@ inline SmallTask small_task(const std::string& arch, Task task, const Sizes& siz
   } else if (task_source(task) == Source::rows && task != Task::classifier) {
     small.data = small_row_data(task, sizes);
   } else if (task == Task::classifier) {
-    LabelledTexts rows = small_rows();
-    const LabelledTexts test = every_tenth(rows);
+    LabeledTexts rows = small_rows();
+    const LabeledTexts test = every_tenth(rows);
     small.data = std::make_unique<ClassifierData>(rows, test, words(rows.texts), sizes.length, sizes.batch);
   } else {
     const auto tokenizer = text_tokenizer(small_text(), task);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "fnet_tokenizer_support.h"
-#include "forms/sentencepiece_model.h"
+#include "formats/sentencepiece_model.h"
 #include "sentencepiece/plain_text.h"
 #include "weft/error.h"
 

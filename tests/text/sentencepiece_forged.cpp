@@ -1,7 +1,7 @@
 // Tests of forged models with which SentencePiece would read outside its memory. This file isn't built without
 // SentencePiece.
 #include "fnet_tokenizer_support.h"
-#include "forms/sentencepiece_model.h"
+#include "formats/sentencepiece_model.h"
 #include "sentencepiece/model_check.h"
 #include "train_support.h"
 #include "weft/error.h"

@@ -19,8 +19,8 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 // 12 rows with 1 to 4 words. One of the rows is "rare".
-LabelledTexts unbalanced() {
-  LabelledTexts rows;
+LabeledTexts unbalanced() {
+  LabeledTexts rows;
   rows.names = {"often", "rare"};
   for (std::int64_t i = 0; i < 12; ++i) {
     std::string text = "word";
@@ -31,7 +31,7 @@ LabelledTexts unbalanced() {
   return rows;
 }
 
-ClassifierData data_of(const LabelledTexts& rows, Padding padding, const LearningOptions& learning) {
+ClassifierData data_of(const LabeledTexts& rows, Padding padding, const LearningOptions& learning) {
   return {rows, rows, words(rows.texts), 8, 4, padding, 0, learning};
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("balance: weights equal those of scikit-learn, and rows repeat") {
 }
 
 TEST_CASE("balance: an epoch has the same number of rows of each class, with any padding") {
-  const LabelledTexts rows = unbalanced();
+  const LabeledTexts rows = unbalanced();
   for (const Padding padding : {Padding::full, Padding::exact}) {
     CHECK(classes_in(data_of(rows, padding, {}), 3) == std::map<std::int64_t, int>{{0, 11}, {1, 1}});
     const auto balanced = classes_in(data_of(rows, padding, {Balance::rows}), 6);
@@ -72,7 +72,7 @@ TEST_CASE("balance: an epoch has the same number of rows of each class, with any
 }
 
 TEST_CASE("balance: rows of numbers, balanced by rows and by weights") {
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.channels = 1;
   rows.names = {"often", "rare"};
   for (std::int64_t i = 0; i < 12; ++i) {
@@ -93,7 +93,7 @@ TEST_CASE("balance: rows of numbers, balanced by rows and by weights") {
 }
 
 TEST_CASE("balance: the weighted loss of a batch equals that of its parts, and the mean weight is 1") {
-  const LabelledTexts rows = unbalanced();
+  const LabeledTexts rows = unbalanced();
   const auto data = data_of(rows, Padding::exact, {Balance::weights});
   const Tensor output = Tensor::from<double>({2, 0, -1, 1, 0.5, 0.25}, {3, 2});
   const auto batch_of = [](const Numbers& target) {
@@ -113,7 +113,7 @@ TEST_CASE("balance: the weighted loss of a batch equals that of its parts, and t
 }
 
 TEST_CASE("balance: tag weights follow from the tags of all words") {
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.texts = {"a b c", "d"};
   rows.names = {"O O X", "O"};
   rows.labels = {0, 1};

@@ -110,8 +110,8 @@ TEST_CASE("best by a metric that isn't measured is an error before the first ste
 TEST_CASE("a run's test measures the best checkpoint at the end of the run, with the same result as evaluating it") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::classifier);
-  LabelledTexts rows = small_rows();
-  const LabelledTexts held = hold_out(rows, 0.3, 1);
+  LabeledTexts rows = small_rows();
+  const LabeledTexts held = hold_out(rows, 0.3, 1);
   const ClassifierData test({}, held, small.data->tokenizer(), 16, 4, Padding::full);
   {
     Trainer trainer(*small.model, *small.data, small_options(6));

@@ -42,7 +42,7 @@ struct Trained {
 // Makes a model whose parameters differ from those of all other tests.
 Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16) {
   Trained t;
-  LabelledTexts rows = small_rows();
+  LabeledTexts rows = small_rows();
   rows.names = {"colour", "number", "wind"};
   const auto v = words(rows.texts);
   const std::string config = R"({"layers":2,"d_model":)" + std::to_string(d_model) + R"(,"seq_len":10})";
@@ -52,7 +52,7 @@ Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16
   t.checkpoint.info.labels = rows.names;
   t.checkpoint.info.length = 10;
   t.checkpoint.info.pad_to = padding == Padding::full ? 10 : 0;
-  LabelledTexts validation;
+  LabeledTexts validation;
   validation.texts = some_texts();
   for (std::size_t i = 0; i < validation.texts.size(); ++i)
     validation.labels.push_back(static_cast<std::int64_t>(i % 3));
@@ -131,7 +131,7 @@ TEST_CASE("classifier: evaluation measures the classifier's own results, bit by 
       CAPTURE(arch);
       Trained t = made(arch, padding, sweep(200, 100));
       const std::vector<std::string> texts = some_texts();
-      LabelledTexts rows = small_rows();
+      LabeledTexts rows = small_rows();
       rows.texts = texts;
       rows.labels.assign(texts.size(), 0);
       for (std::size_t i = 0; i < texts.size(); ++i) rows.labels[i] = static_cast<std::int64_t>(i % 3);
@@ -232,9 +232,9 @@ TEST_CASE("classifier: invalid classifiers and texts") {
 TEST_CASE("classifier: a trained checkpoint returns its labels by name, for any order in the file") {
   const TemporaryFolder folder;
   for (const Padding padding : {Padding::exact, Padding::full}) {
-    LabelledTexts rows = small_rows();
+    LabeledTexts rows = small_rows();
     rows.names = {"zebra", "ant", "bee"};  // an order that options.labels may have
-    const LabelledTexts test = every_tenth(rows);
+    const LabeledTexts test = every_tenth(rows);
     const auto v = words(rows.texts);
     const ClassifierData data(rows, test, v, 8, 4, padding);
     const auto model = make_model({"gmlp", Task::classifier, v->size(), 3, R"({"d_model":16,"layers":1,"seq_len":8})"},

@@ -4,27 +4,27 @@
 #include "contains.h"
 #include "temporary_folder.h"
 #include "train_support.h"
-#include "weft/labelled_texts.h"
+#include "weft/labeled_texts.h"
 
 namespace weft::test {
 namespace {
 
 using Strings = std::vector<std::string>;
 
-LabelledOptions conll(const Strings& text = {}, const std::string& label = "") {
-  LabelledOptions options;
+LabeledOptions conll(const Strings& text = {}, const std::string& label = "") {
+  LabeledOptions options;
   options.format = DataFormat::conll;
   options.text = text;
   options.label = label;
   return options;
 }
 
-std::string label_of(const LabelledTexts& rows, std::size_t row) {
+std::string label_of(const LabeledTexts& rows, std::size_t row) {
   return rows.names[static_cast<std::size_t>(rows.labels[row])];
 }
 
-std::string refused(const std::string& content, const LabelledOptions& options = conll()) {
-  return error_of([&] { (void)parse_labelled(content, "\"x\"", options); });
+std::string refused(const std::string& content, const LabeledOptions& options = conll()) {
+  return error_of([&] { (void)parse_labeled(content, "\"x\"", options); });
 }
 
 const char* const sentences =
@@ -40,21 +40,21 @@ TEST_CASE("CoNLL: a sentence is a row with a tag for each word") {
     std::string content = sentences;
     if (windows)
       for (std::size_t at = 0; (at = content.find('\n', at)) != std::string::npos; at += 2) content.insert(at, "\r");
-    const LabelledTexts rows = parse_labelled(content, "x", conll());
-    CHECK(rows.form == "CoNLL, word in column 1, tag in the last column");
+    const LabeledTexts rows = parse_labeled(content, "x", conll());
+    CHECK(rows.format == "CoNLL, word in column 1, tag in the last column");
     CHECK(rows.texts == Strings{"EU rejects", "Peter", "#"});
     CHECK(label_of(rows, 0) == "I-ORG O");
     CHECK(label_of(rows, 1) == "I-PER");
     CHECK(label_of(rows, 2) == "O");
   }
-  const LabelledTexts parts = parse_labelled(sentences, "x", conll({"1"}, "2"));
-  CHECK(parts.form == "CoNLL, word in column 1, tag in column 2");
+  const LabeledTexts parts = parse_labeled(sentences, "x", conll({"1"}, "2"));
+  CHECK(parts.format == "CoNLL, word in column 1, tag in column 2");
   CHECK(label_of(parts, 0) == "NNP VBZ");
-  CHECK(parse_labelled("a X", "x", conll()).texts == Strings{"a"});
+  CHECK(parse_labeled("a X", "x", conll()).texts == Strings{"a"});
 }
 
 TEST_CASE("CoNLL: lines of a treebank that are not words are omitted") {
-  const LabelledTexts rows = parse_labelled(treebank, "x", conll({"2"}, "4"));
+  const LabeledTexts rows = parse_labeled(treebank, "x", conll({"2"}, "4"));
   CHECK(rows.texts == Strings{"It 's new", "#"});
   CHECK(label_of(rows, 0) == "PRON AUX ADJ");
   CHECK(label_of(rows, 1) == "SYM");
@@ -65,7 +65,7 @@ TEST_CASE("CoNLL: texts to predict need no tags") {
   folder.write("words", "a\nb\n\nc X\n");
   const auto rows = TextRows::open(folder / "words", conll());
   REQUIRE(rows);
-  CHECK(rows->form() == "CoNLL, word in column 1");
+  CHECK(rows->format() == "CoNLL, word in column 1");
   std::string text;
   CHECK((rows->next(text) && text == "a b"));
   CHECK((rows->next(text) && text == "c"));
@@ -76,9 +76,9 @@ TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped co
   const std::string bad = "a X\n\nb X\nc\nd X\n\ne X\n";
   CHECK(refused(bad) ==
         "\"x\": row 2 (line 3): expected at least 2 columns, got the line \"c\" (--skip-bad-rows skips such rows)");
-  LabelledOptions skip = conll();
+  LabeledOptions skip = conll();
   skip.skip_bad_rows = true;
-  const LabelledTexts rows = parse_labelled(bad, "x", skip);
+  const LabeledTexts rows = parse_labeled(bad, "x", skip);
   CHECK(rows.texts == Strings{"a", "e"});
   CHECK(rows.skipped == 1);
   CHECK(contains(refused("a b\tX\n"), "without blanks, got the line"));
@@ -89,7 +89,7 @@ TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped co
   CHECK(contains(refused("a X\n", conll({"0"})), "got \"0\""));
   CHECK(contains(refused("a X\n", conll({"1", "2"})), "one column of words"));
   CHECK(contains(refused("a \xFF\n"), "UTF-8"));
-  LabelledOptions header = conll();
+  LabeledOptions header = conll();
   header.header = true;
   CHECK(contains(refused("a X\n", header), "conll has no header"));
 }
@@ -97,24 +97,24 @@ TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped co
 TEST_CASE("CoNLL: a file may end in blank lines, a comment or the start of a document") {
   for (const char* end : {"\n \n", "\n-DOCSTART- O", "\n-DOCSTART- O\n\n", "\n\n  \n-DOCSTART- -X- O\n \n"}) {
     CAPTURE(end);
-    CHECK(parse_labelled(std::string("a X\n") + end, "x", conll()).texts == Strings{"a"});
+    CHECK(parse_labeled(std::string("a X\n") + end, "x", conll()).texts == Strings{"a"});
   }
   for (const char* end : {"\n# the end", "\n# the end\n\n", "\n1-2\tab\t_\n"}) {
     CAPTURE(end);
-    CHECK(parse_labelled(std::string("1\ta\tX\n") + end, "x", conll({"2"})).texts == Strings{"a"});
+    CHECK(parse_labeled(std::string("1\ta\tX\n") + end, "x", conll({"2"})).texts == Strings{"a"});
   }
 }
 
 TEST_CASE("CoNLL: a bad sentence counts once after the start of a document, a comment or an extra word") {
-  LabelledOptions skip = conll();
+  LabeledOptions skip = conll();
   skip.skip_bad_rows = true;
   const std::string bad = "a X\n\n-DOCSTART- O\n\nb X\nc\n\nd X\n";
-  const LabelledTexts rows = parse_labelled(bad, "x", skip);
+  const LabeledTexts rows = parse_labeled(bad, "x", skip);
   CHECK(rows.texts == Strings{"a", "d"});
   CHECK(rows.skipped == 1);
   CHECK(contains(refused(bad), "\"x\": row 2 (line 5): expected at least 2 columns, got the line \"c\""));
   skip.text = {"2"};
-  const LabelledTexts treebank_rows = parse_labelled("# one\n1-2\tab\t_\n\n# two\n1\n\n1\tb\tX\n", "x", skip);
+  const LabeledTexts treebank_rows = parse_labeled("# one\n1-2\tab\t_\n\n# two\n1\n\n1\tb\tX\n", "x", skip);
   CHECK(treebank_rows.texts == Strings{"b"});
   CHECK(treebank_rows.skipped == 1);
 }

@@ -174,8 +174,8 @@ TEST_CASE("texts that are not suitable") {
 }
 
 TEST_CASE("classifier data, padded: [cls], words, padding, and every row once per epoch") {
-  LabelledTexts rows = small_rows();
-  const LabelledTexts held = every_tenth(rows);
+  LabeledTexts rows = small_rows();
+  const LabeledTexts held = every_tenth(rows);
   const auto v = words(rows.texts);
   const ClassifierData data(rows, held, v, 4, 9, Padding::full);
   CHECK(data.pad_to() == 4);
@@ -201,7 +201,7 @@ TEST_CASE("classifier data, padded: [cls], words, padding, and every row once pe
 TEST_CASE(
     "classifier data, exact lengths: similar lengths in a batch, every row once per epoch, in new batches and a new "
     "order") {
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.names = {"even", "odd"};
   std::vector<std::string> all;
   for (int i = 0; i < 50; ++i) {
@@ -279,30 +279,30 @@ TEST_CASE(
 }
 
 TEST_CASE("a fingerprint distinguishes texts, rows and their order") {
-  const LabelledTexts rows = small_rows();
+  const LabeledTexts rows = small_rows();
   const auto v = words(rows.texts);
-  const auto of = [&](const LabelledTexts& training, const LabelledTexts& test) {
+  const auto of = [&](const LabeledTexts& training, const LabeledTexts& test) {
     return ClassifierData(training, test, v, 8, 2).fingerprint();
   };
-  LabelledTexts labels = rows, texts = rows, order = rows;
+  LabeledTexts labels = rows, texts = rows, order = rows;
   std::swap(labels.labels[0], labels.labels[1]);
   texts.texts[59] = texts.texts[56];
   std::swap(order.labels[3], order.labels[4]);
   std::swap(order.texts[3], order.texts[4]);
   std::set<std::string> all{of(rows, rows)};
-  LabelledTexts named = rows;
+  LabeledTexts named = rows;
   named.names = {"a", "b", "c"};
   CHECK(all.insert(of(named, named)).second);
   CHECK(all.insert(ClassifierData(rows, rows, v, 8, 2, Padding::exact).fingerprint()).second);
   CHECK(all.count(of(small_rows(), small_rows())) == 1);
-  for (const LabelledTexts& other : {labels, texts, order}) {
+  for (const LabeledTexts& other : {labels, texts, order}) {
     CHECK(all.insert(of(other, rows)).second);
     CHECK(all.insert(of(rows, other)).second);
   }
 }
 
 TEST_CASE("classifier data: rows of any length, in any order") {
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.texts = {"b c", "", "a b c a b", "c"};
   rows.labels = {0, 1, 0, 1};
   rows.names = {"1", "2"};
@@ -322,11 +322,11 @@ TEST_CASE("classifier data: rows of any length, in any order") {
 }
 
 TEST_CASE("classifier data that is not suitable") {
-  const LabelledTexts rows = small_rows();
+  const LabeledTexts rows = small_rows();
   const auto v = words(rows.texts);
   CHECK_THROWS_AS(ClassifierData(rows, rows, v, 1, 1), Error);
   CHECK_THROWS_AS(ClassifierData(rows, {}, v, 4, 1), Error);
-  LabelledTexts other = rows;
+  LabeledTexts other = rows;
   std::swap(other.names[0], other.names[1]);
   CHECK_THROWS_WITH(ClassifierData(rows, other, v, 4, 1),
                     "[classifier] the validation set has different labels than the training set");

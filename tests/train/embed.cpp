@@ -20,10 +20,10 @@ namespace {
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) { return Random(seed).uniform(shape, -1, 1, DType::f64); }
 
 // 40 pairs of a text and a second text that contains the same number as a word.
-LabelledTexts pairs() {
+LabeledTexts pairs() {
   const char* tens[] = {"ten", "twenty", "thirty", "forty"};
   const char* ones[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "none"};
-  LabelledTexts rows;
+  LabeledTexts rows;
   for (std::int64_t k = 0; k < 40; ++k) {
     rows.texts.push_back(std::string("number ") + tens[k / 10] + " and " + ones[k % 10]);
     rows.names.push_back(std::string(ones[k % 10]) + " " + tens[k / 10] + " it is");
@@ -96,7 +96,7 @@ TEST_CASE("embed: pairs with the same text or label are not negatives of each ot
   CHECK_THROWS_AS((void)contrastive_loss(x, 0.1, Tensor::zeros({6, 2}, DType::i64)), Error);
 
   // PairData follows this rule. It refuses training data in which no pair of a batch can be a negative example.
-  LabelledTexts pairs_of_texts = pairs();
+  LabeledTexts pairs_of_texts = pairs();
   const auto tokenizer = words(pairs_of_texts.texts);
   pairs_of_texts.labels[1] = 0;
   const PairData data(pairs_of_texts, pairs_of_texts, tokenizer, 7, 2);
@@ -133,7 +133,7 @@ TEST_CASE("embed: features are the inputs to the head of a tagging model") {
 }
 
 TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
-  const LabelledTexts rows = pairs();
+  const LabeledTexts rows = pairs();
   const auto tokenizer = words(rows.texts);
   const PairData data(rows, rows, tokenizer, 7, 16);
   CHECK(data.validation_batches() == 3);
@@ -147,7 +147,7 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
   CHECK(slice(batch.tokens, 0, 8, 9).to_vector<std::int64_t>() == row(rows.names[32]));
   CHECK(data.training(1, Random(3)).tokens.shape() == Shape{32, 7});
   CHECK(data.fingerprint() == PairData(rows, rows, tokenizer, 7, 16).fingerprint());
-  LabelledTexts other = rows;
+  LabeledTexts other = rows;
   std::swap(other.names[3], other.names[4]);
   CHECK(data.fingerprint() != PairData(other, rows, tokenizer, 7, 16).fingerprint());
 
@@ -173,7 +173,7 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
 }
 
 TEST_CASE("embed: every architecture learns pairs, and its vectors find them") {
-  const LabelledTexts rows = pairs();
+  const LabeledTexts rows = pairs();
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const TemporaryFolder folder;

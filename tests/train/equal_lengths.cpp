@@ -13,7 +13,7 @@ namespace {
 // Data with batches of rows that a test chooses.
 class Given : public ClassifierData {
  public:
-  Given(const LabelledTexts& rows, std::shared_ptr<const Tokenizer> tokenizer)
+  Given(const LabeledTexts& rows, std::shared_ptr<const Tokenizer> tokenizer)
       : ClassifierData(rows, rows, std::move(tokenizer), 9, 4, Padding::exact) {}
   Batch training(std::int64_t k, const Random&) const override {
     return batches[static_cast<std::size_t>(k) % batches.size()];
@@ -50,7 +50,7 @@ struct Stepped {
 };
 
 Stepped step(const std::string& arch, const std::vector<Batch>& batches, const std::string& dropout = "0") {
-  const LabelledTexts rows = small_rows();
+  const LabeledTexts rows = small_rows();
   const auto v = words(rows.texts);
   Given data(rows, v);
   data.batches = batches;
@@ -113,7 +113,7 @@ TEST_CASE("rows of different lengths: each length has its own dropout") {
 }
 
 TEST_CASE("rows of different lengths: only real tokens count") {
-  const LabelledTexts rows = small_rows();
+  const LabeledTexts rows = small_rows();
   const auto v = words(rows.texts);
   Given data(rows, v);
   data.batches = {batch_of(9, 0), batch_of(9, 0), batch_of(9, 0)};
@@ -144,7 +144,7 @@ TEST_CASE("rows of different lengths: wrong lengths") {
 }
 
 TEST_CASE("classifier data: exact rows have lengths, padded rows have none") {
-  const LabelledTexts rows = small_rows();
+  const LabeledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData exact(rows, rows, v, 9, 8, Padding::exact), full(rows, rows, v, 9, 8, Padding::full);
   CHECK(full.training(0, Random(1)).lengths.empty());

@@ -13,8 +13,8 @@
 namespace weft::test {
 namespace {
 
-LabelledTexts colors(std::int64_t rows) {
-  LabelledTexts all;
+LabeledTexts colors(std::int64_t rows) {
+  LabeledTexts all;
   all.names = {"red", "green"};
   for (std::int64_t i = 0; i < rows; ++i) {
     all.texts.push_back((i % 2 == 0 ? "a red box " : "a green box ") + std::to_string(i));
@@ -63,18 +63,18 @@ TEST_CASE("fit: the number of steps is the same as for weft train") {
 
 TEST_CASE("fit: a saved run for each task") {
   const TemporaryFolder folder;
-  const auto trained = [&](LabelledTexts rows, Task task) {
+  const auto trained = [&](LabeledTexts rows, Task task) {
     FitOptions options = small(task);
     options.steps = 3;
     RunOptions run;
     run.folder = folder / task_name(task);
     run.eval_every = 0;
-    LabelledTexts held = rows;
+    LabeledTexts held = rows;
     CHECK(fit(std::move(rows), std::move(held), options, run).stopped == false);
     return load_checkpoint(run.folder, Purpose::inference);
   };
   CHECK(trained(colors(12), Task::classifier).info.labels == std::vector<std::string>{"red", "green"});
-  LabelledTexts numbers = colors(12), several = colors(12), words = colors(12);
+  LabeledTexts numbers = colors(12), several = colors(12), words = colors(12);
   numbers.names = {"1.5 2", "3 -4"};
   several.names = {"a|b", "b"};
   CHECK(trained(numbers, Task::regression).model->outputs() == 2);
@@ -84,23 +84,23 @@ TEST_CASE("fit: a saved run for each task") {
   CHECK(trained(words, Task::retrieval).model->outputs() == 128);
 }
 
-TEST_CASE("labelled_rows: names in the order of files, and invalid labels") {
-  CHECK(labelled_rows({"a", "b", "c"}, {"10", "9", "10"}).names == std::vector<std::string>{"9", "10"});
-  const LabelledTexts rows = labelled_rows({"a", "b", "c"}, {"x", " b ", "x"});
+TEST_CASE("labeled_rows: names in the order of files, and invalid labels") {
+  CHECK(labeled_rows({"a", "b", "c"}, {"10", "9", "10"}).names == std::vector<std::string>{"9", "10"});
+  const LabeledTexts rows = labeled_rows({"a", "b", "c"}, {"x", " b ", "x"});
   CHECK(rows.names == std::vector<std::string>{"b", "x"});
   CHECK(rows.labels == std::vector<std::int64_t>{1, 0, 1});
   CHECK(rows.texts == std::vector<std::string>{"a", "b", "c"});
-  LabelledOptions known, texts;
+  LabeledOptions known, texts;
   known.labels = {"x", "b"};
   texts.labels_are_texts = true;
-  CHECK(labelled_rows({"a"}, {"b"}, known).labels == std::vector<std::int64_t>{1});
-  CHECK(labelled_rows({"a"}, {"two\nlines"}, texts).names == std::vector<std::string>{"two lines"});
-  CHECK_THROWS_WITH_AS(labelled_rows({"a", "b"}, {"x", "y"}, known), doctest::Contains("row 2: the label is \"y\""),
+  CHECK(labeled_rows({"a"}, {"b"}, known).labels == std::vector<std::int64_t>{1});
+  CHECK(labeled_rows({"a"}, {"two\nlines"}, texts).names == std::vector<std::string>{"two lines"});
+  CHECK_THROWS_WITH_AS(labeled_rows({"a", "b"}, {"x", "y"}, known), doctest::Contains("row 2: the label is \"y\""),
                        Error);
-  CHECK_THROWS_WITH_AS(labelled_rows({"a"}, {""}), doctest::Contains("row 1: the label is empty"), Error);
-  CHECK_THROWS_WITH_AS(labelled_rows({"a"}, {"x\ny"}), doctest::Contains("control character"), Error);
-  CHECK_THROWS_WITH_AS(labelled_rows({"a", "b"}, {"x"}), doctest::Contains("a label for each of 2 rows, got 1"), Error);
-  CHECK_THROWS_WITH_AS(labelled_rows({}, {}), doctest::Contains("has no rows"), Error);
+  CHECK_THROWS_WITH_AS(labeled_rows({"a"}, {""}), doctest::Contains("row 1: the label is empty"), Error);
+  CHECK_THROWS_WITH_AS(labeled_rows({"a"}, {"x\ny"}), doctest::Contains("control character"), Error);
+  CHECK_THROWS_WITH_AS(labeled_rows({"a", "b"}, {"x"}), doctest::Contains("a label for each of 2 rows, got 1"), Error);
+  CHECK_THROWS_WITH_AS(labeled_rows({}, {}), doctest::Contains("has no rows"), Error);
 }
 
 TEST_CASE("fit: options that have no effect on the rows are refused") {
@@ -114,7 +114,7 @@ TEST_CASE("fit: options that have no effect on the rows are refused") {
                        "[fit] patch is for pictures, but the data are texts", Error);
   CHECK_THROWS_AS(refused([](FitOptions& o) { o.augmentation.shift = 1; }), Error);
   CHECK_THROWS_AS(refused([](FitOptions& o) { o.augmentation.flips = true; }), Error);
-  LabelledTexts frames = colors(8);
+  LabeledTexts frames = colors(8);
   frames.channels = 1;
   frames.texts.assign(8, std::string(8, '\0'));
   FitOptions options = small();

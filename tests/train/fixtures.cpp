@@ -69,8 +69,8 @@ std::unique_ptr<Data> data_for(const Checkpoint& checkpoint) {
   const Task task = checkpoint.model->task();
   if (task != Task::classifier)
     return std::make_unique<TextData>(read_text(path("sums.txt")), checkpoint.tokenizer, task, 16, 4);
-  LabelledTexts training = read_labelled(path("sums.csv"));
-  const LabelledTexts validation = every_tenth(training);
+  LabeledTexts training = read_labeled(path("sums.csv"));
+  const LabeledTexts validation = every_tenth(training);
   return std::make_unique<ClassifierData>(training, validation, checkpoint.tokenizer, 8, 4, Padding::full);
 }
 

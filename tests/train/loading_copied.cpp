@@ -9,7 +9,7 @@
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/checkpoint.h"
-#include "weft/checkpoint_form.h"
+#include "weft/checkpoint_format.h"
 #include "weft/context.h"
 #include "weft/os.h"
 #include "weft/quantize.h"
@@ -30,14 +30,14 @@ Checkpoint made(const std::string& arch, Task task) {
 }
 
 // How a folder is written and loaded.
-struct Form {
+struct Format {
   std::string name;
   Checkpoint checkpoint;
   std::string save_as = "weft";
 };
 
-std::vector<Form> forms() {
-  std::vector<Form> all;
+std::vector<Format> formats() {
+  std::vector<Format> all;
   for (const std::string& arch : own_architectures) all.push_back({arch, made(arch, usual_task(arch))});
   for (const DType dtype : {DType::bf16, DType::i8}) {
     all.push_back({"quantized", made("gmlp", Task::causal_lm)});
@@ -75,14 +75,14 @@ LoadOptions copying() {
 }  // namespace
 
 TEST_CASE("loading a copy: after the file is truncated and overwritten, every format gives the same bits") {
-  for (const Form& form : forms()) {
-    CAPTURE(form.name);
+  for (const Format& format : formats()) {
+    CAPTURE(format.name);
     const TemporaryFolder folder;
-    (void)save_checkpoint_as(form.save_as, folder / "saved", form.checkpoint);
+    (void)save_checkpoint_as(format.save_as, folder / "saved", format.checkpoint);
     const std::string file = folder / "saved/model.safetensors";
     const auto load = [&](const LoadOptions& options) {
-      return form.save_as == "weft" ? load_checkpoint(folder / "saved", options)
-                                    : load_checkpoint_as(form.save_as, folder / "saved", options);
+      return format.save_as == "weft" ? load_checkpoint(folder / "saved", options)
+                                      : load_checkpoint_as(format.save_as, folder / "saved", options);
     };
     const auto want = answers(*load(Purpose::inference).model);
     const Checkpoint written_over = load(copying()), cut = load(copying());

@@ -10,7 +10,7 @@ namespace weft::test {
 
 TEST_CASE("micro-batches: a step of two uses the mean gradient of both") {
   // Without dropout and with batches of one row, both models see the same rows.
-  LabelledTexts rows = small_rows();
+  LabeledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1, Padding::full), two(rows, rows, v, 8, 2, Padding::full);
   std::vector<double> values[2];
@@ -29,7 +29,7 @@ TEST_CASE("micro-batches: a step of two uses the mean gradient of both") {
 
 TEST_CASE("micro-batches: a step and clipping use their mean gradient, not their sum") {
   // Uses SGD because, unlike Adam's steps, its steps are proportional to the gradient.
-  LabelledTexts rows = small_rows();
+  LabeledTexts rows = small_rows();
   const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 8, 1, Padding::full), two(rows, rows, v, 8, 2, Padding::full);
   for (double clip : {0.0, 0.5}) {

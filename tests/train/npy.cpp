@@ -48,18 +48,18 @@ std::string npz_of(const std::vector<std::pair<std::string, std::string>>& array
          std::string(2, '\0');
 }
 
-std::vector<float> row(const LabelledTexts& rows, std::size_t k) {
+std::vector<float> row(const LabeledTexts& rows, std::size_t k) {
   InputSpec input;
   input.channels = rows.channels;
   return frames_of_row(rows.texts[k], input).to_vector<float>();
 }
 
-std::string label(const LabelledTexts& rows, std::size_t k) {
+std::string label(const LabeledTexts& rows, std::size_t k) {
   return rows.names[static_cast<std::size_t>(rows.labels[k])];
 }
 
 std::string refused(const std::string& path) {
-  return error_of([&] { (void)read_labelled(path); });
+  return error_of([&] { (void)read_labeled(path); });
 }
 
 }  // namespace
@@ -69,14 +69,14 @@ TEST_CASE("NumPy: sequences of every type of numbers, with labels in the file ne
   folder.write("train-y.npy", npy_of("<i8", "(2,)", bytes_of<std::int64_t>({7, -1})));
   const auto with = [&](const std::string& type, const std::string& data) {
     folder.write("train-x.npy", npy_of(type, "(2, 2, 3)", data));
-    return read_labelled(folder / "train-x.npy");
+    return read_labeled(folder / "train-x.npy");
   };
   const std::vector<float> expected{4, 5, 6, 1, 2, 3};
-  for (const LabelledTexts& rows : {with("<f4", bytes_of<float>({1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3})),
-                                    with("<f8", bytes_of<double>({1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3})),
-                                    with("<i4", bytes_of<std::int32_t>({1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3})),
-                                    with("<i2", bytes_of<std::int16_t>({1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3}))}) {
-    CHECK(rows.form == "NumPy, 2 frames of 3 numbers");
+  for (const LabeledTexts& rows : {with("<f4", bytes_of<float>({1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3})),
+                                   with("<f8", bytes_of<double>({1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3})),
+                                   with("<i4", bytes_of<std::int32_t>({1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3})),
+                                   with("<i2", bytes_of<std::int16_t>({1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3}))}) {
+    CHECK(rows.format == "NumPy, 2 frames of 3 numbers");
     CHECK(rows.content() == RowContent::frames);
     CHECK(rows.channels == 3);
     CHECK(row(rows, 1) == expected);
@@ -85,7 +85,7 @@ TEST_CASE("NumPy: sequences of every type of numbers, with labels in the file ne
   }
   CHECK(row(with("|i1", std::string(12, '\xFE')), 0) == std::vector<float>(6, -2));
   folder.write("train-x.npy", npy_of("<f4", "(2, 2)", bytes_of<float>({1, 2, 3, 4})));
-  CHECK(read_labelled(folder / "train-x.npy").channels == 1);
+  CHECK(read_labeled(folder / "train-x.npy").channels == 1);
 }
 
 TEST_CASE("NumPy: pictures, text labels and numbers, in a .npz") {
@@ -93,24 +93,24 @@ TEST_CASE("NumPy: pictures, text labels and numbers, in a .npz") {
   const std::string x = npy_of("|u1", "(2, 2, 3)", "abcdefghijkl");
   const std::string names = npy_of("<U3", "(2,)", std::string("c\0\0\0a\0\0\0t\0\0\0\xFC\0\0\0\0\0\0\0\0\0\0\0", 24));
   folder.write("a.npz", npz_of({{"x", x}, {"y", names}}));
-  const LabelledTexts rows = read_labelled(folder / "a.npz");
-  CHECK(rows.form == "NumPy, pictures of 2 x 3 pixels");
+  const LabeledTexts rows = read_labeled(folder / "a.npz");
+  CHECK(rows.format == "NumPy, pictures of 2 x 3 pixels");
   CHECK(rows.texts == Strings{"abcdef", "ghijkl"});
   CHECK(label(rows, 0) == "cat");
   CHECK(label(rows, 1) == "ü");
   folder.write("b.npz", npz_of({{"y", npy_of("<f4", "(2, 2)", bytes_of<float>({0.5, -3, 2, 1e-8F}))}, {"x", x}}));
-  CHECK(label(read_labelled(folder / "b.npz"), 0) == "0.5 -3");
-  CHECK(label(read_labelled(folder / "b.npz"), 1) == "2 9.99999994e-09");
-  const auto unlabelled = TextRows::open(folder / "a.npz");
-  REQUIRE(unlabelled);
-  CHECK(unlabelled->content() == RowContent::pictures);
+  CHECK(label(read_labeled(folder / "b.npz"), 0) == "0.5 -3");
+  CHECK(label(read_labeled(folder / "b.npz"), 1) == "2 9.99999994e-09");
+  const auto unlabeled = TextRows::open(folder / "a.npz");
+  REQUIRE(unlabeled);
+  CHECK(unlabeled->content() == RowContent::pictures);
   std::string text;
-  CHECK((unlabelled->next(text) && text == "abcdef"));
+  CHECK((unlabeled->next(text) && text == "abcdef"));
   // Color pictures.
   folder.write("X_test.npy", npy_of("|u1", "(1, 1, 2, 3)", "abcdef"));
   folder.write("y_test.npy", npy_of("|u1", "(1,)", "\x05"));
-  CHECK(read_labelled(folder / "X_test.npy").picture.channels == 3);
-  CHECK(label(read_labelled(folder / "X_test.npy"), 0) == "5");
+  CHECK(read_labeled(folder / "X_test.npy").picture.channels == 3);
+  CHECK(label(read_labeled(folder / "X_test.npy"), 0) == "5");
 }
 
 TEST_CASE("NumPy: damaged and unusable files are refused, and the error names the problem") {
@@ -123,9 +123,9 @@ TEST_CASE("NumPy: damaged and unusable files are refused, and the error names th
     return refused(path);
   };
   CHECK(with(good).empty());
-  LabelledOptions known;
+  LabeledOptions known;
   known.labels = {"0", "2"};
-  CHECK(contains(error_of([&] { (void)read_labelled(path, known); }), "y.npy\": row 2: the label is \"1\", expected"));
+  CHECK(contains(error_of([&] { (void)read_labeled(path, known); }), "y.npy\": row 2: the label is \"1\", expected"));
   for (std::size_t size = 6; size < good.size(); ++size) CHECK(contains(with(good.substr(0, size)), path));
   CHECK(contains(with(good.substr(0, good.size() - 1)), "expected 16 bytes after the header, got 15"));
   CHECK(contains(with(npy_of("<f4", "(2, 2)", bytes_of<float>({1, 2, NAN, 4}))), "row 2: a number is not finite"));
@@ -156,7 +156,7 @@ TEST_CASE("NumPy: damaged and unusable files are refused, and the error names th
 }
 
 TEST_CASE("frame rows: regression, several labels and tags of sequences, and truncated rows") {
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.channels = 1;
   for (int k = 0; k < 6; ++k) {
     rows.texts.push_back(bytes_of<float>({static_cast<float>(k), 1, 2}));
@@ -167,7 +167,7 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences, and tru
   CHECK(input.mean[0] == doctest::Approx((2.5 + 1 + 2) / 3));
   CHECK(input.deviation[0] == doctest::Approx(std::sqrt(85.0 / 18 - 33.0 * 33 / 18 / 18)));
   CHECK(longest_row(rows, input) == 3);
-  LabelledTexts far = rows;  // a large offset doesn't reduce the precision
+  LabeledTexts far = rows;  // a large offset doesn't reduce the precision
   far.texts.clear();
   for (int k = 0; k < 6; ++k) far.texts.push_back(bytes_of<float>({1.6e7F + static_cast<float>(2 * k)}));
   CHECK(frame_input(far).deviation[0] == doctest::Approx(std::sqrt(35.0 / 3)));
@@ -199,7 +199,7 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences, and tru
   rows.names[3] = "x";
   CHECK(contains(error_of([&] { (void)find_targets(Task::regression, rows); }), "of the row 1: expected numbers"));
 
-  LabelledTexts sounds;
+  LabeledTexts sounds;
   sounds.rate = 8000;
   sounds.texts = {tone(1)};
   sounds.labels = {0};

@@ -17,13 +17,13 @@
 namespace weft::test {
 namespace {
 
-std::string refused(const std::string& path, const LabelledOptions& options = {}) {
-  return error_of([&] { (void)read_labelled(path, options); });
+std::string refused(const std::string& path, const LabeledOptions& options = {}) {
+  return error_of([&] { (void)read_labeled(path, options); });
 }
 
-LabelledTexts small_pictures(std::int64_t first, std::int64_t count) {
+LabeledTexts small_pictures(std::int64_t first, std::int64_t count) {
   const TemporaryFolder folder;
-  return read_labelled(write_pictures(folder, "small", first, count));
+  return read_labeled(write_pictures(folder, "small", first, count));
 }
 
 std::vector<float> values(const Tensor& x) { return x.to_vector<float>(); }
@@ -33,32 +33,32 @@ std::vector<float> values(const Tensor& x) { return x.to_vector<float>(); }
 TEST_CASE("pictures: IDX files with their labels") {
   const TemporaryFolder folder;
   const std::string path = write_pictures(folder, "train", 0, 7);
-  const LabelledTexts rows = read_labelled(path);
-  CHECK(rows.form == "IDX, pictures of 4 x 6 pixels");
+  const LabeledTexts rows = read_labeled(path);
+  CHECK(rows.format == "IDX, pictures of 4 x 6 pixels");
   CHECK(rows.picture.height == 4);
   CHECK(rows.picture.width == 6);
   CHECK(rows.picture.channels == 1);
   CHECK(rows.names == std::vector<std::string>{"0", "1", "2"});
   CHECK(rows.labels == std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0});
   CHECK(rows.texts[4] == small_picture(4));
-  LabelledOptions named;
+  LabeledOptions named;
   named.labels = {"left", "right", "all", "none"};
-  CHECK(read_labelled(path, named).names == named.labels);
-  const auto unlabelled = TextRows::open(path);
+  CHECK(read_labeled(path, named).names == named.labels);
+  const auto unlabeled = TextRows::open(path);
   std::string pixels;
   for (int k = 0; k < 7; ++k) {
-    REQUIRE(unlabelled->next(pixels));
+    REQUIRE(unlabeled->next(pixels));
     CHECK(pixels == small_picture(k));
   }
-  CHECK_FALSE(unlabelled->next(pixels));
-  CHECK(unlabelled->content() == RowContent::pictures);
+  CHECK_FALSE(unlabeled->next(pixels));
+  CHECK(unlabeled->content() == RowContent::pictures);
 
   // Color pictures, and names with dots instead of dashes.
   folder.write("c.images.idx3", idx_header({1, 2, 1, 3}) + "abcdef");
   folder.write("c.labels.idx1", idx_header({1}) + std::string(1, '\0'));
-  const LabelledTexts colors = read_labelled(folder / "c.images.idx3");
+  const LabeledTexts colors = read_labeled(folder / "c.images.idx3");
   CHECK(colors.picture.channels == 3);
-  CHECK(colors.form == "IDX, pictures of 2 x 1 pixels with 3 channels");
+  CHECK(colors.format == "IDX, pictures of 2 x 1 pixels with 3 channels");
   const Tensor picture = picture_tensor(colors.texts[0], picture_input(colors, 1));
   CHECK(picture.shape() == Shape{2, 1, 3});
   CHECK(values(picture) == std::vector<float>{'a', 'b', 'c', 'd', 'e', 'f'});
@@ -83,24 +83,24 @@ TEST_CASE("pictures: a folder for each label, with a decoder that the program de
   folder.write("d/dog/1", "PIC121ab");
   folder.write("d/cat/2", "PIC123rgbRGB");
   folder.write("d/cat/3", "PIC121cd");
-  const LabelledTexts rows = read_labelled(folder / "d");
-  CHECK(rows.form == "a folder for each label, pictures of 1 x 2 pixels with 3 channels");
+  const LabeledTexts rows = read_labeled(folder / "d");
+  CHECK(rows.format == "a folder for each label, pictures of 1 x 2 pixels with 3 channels");
   CHECK(rows.names == std::vector<std::string>{"cat", "dog"});
   CHECK(rows.labels == std::vector<std::int64_t>{0, 0, 1});
   CHECK(rows.texts == std::vector<std::string>{"rgbRGB", "cccddd", "aaabbb"});  // gray pictures are converted to color
   CHECK(rows.picture.channels == 3);
 
-  const auto unlabelled = TextRows::open(folder / "d");
-  REQUIRE(unlabelled);
-  CHECK(unlabelled->form() == "a folder, pictures of 1 x 2 pixels with 3 channels");
+  const auto unlabeled = TextRows::open(folder / "d");
+  REQUIRE(unlabeled);
+  CHECK(unlabeled->format() == "a folder, pictures of 1 x 2 pixels with 3 channels");
   std::string pixels;
   std::vector<std::string> fields;
   for (const char* expected : {"cat/2", "cat/3", "dog/1"}) {
-    REQUIRE(unlabelled->next(pixels, &fields));
+    REQUIRE(unlabeled->next(pixels, &fields));
     CHECK(fields == std::vector<std::string>{folder / ("d/" + std::string(expected))});
   }
   CHECK(pixels == "aaabbb");
-  CHECK_FALSE(unlabelled->next(pixels));
+  CHECK_FALSE(unlabeled->next(pixels));
   const auto one = TextRows::open(folder / "d/dog/1");
   REQUIRE(one);
   CHECK(one->content() == RowContent::pictures);
@@ -117,18 +117,18 @@ TEST_CASE("pictures: hidden files, and texts next to pictures, are not rows") {
   folder.write("d/dog/1", "PIC121ef");
   folder.write("d/dog/Thumbs.db", std::string("\0\0", 2));
   folder.write("d/dog/notes.TXT", "These are dogs.");
-  const LabelledTexts rows = read_labelled(folder / "d");
+  const LabeledTexts rows = read_labeled(folder / "d");
   CHECK(rows.texts == std::vector<std::string>{"ab", "cd", "ef"});
   CHECK(rows.labels == std::vector<std::int64_t>{0, 0, 1});
   CHECK(rows.ignored == 4);
   CHECK(rows.skipped == 0);
   folder.write("d/.thumbnails/1", "PIC121xy");
-  const auto unlabelled = TextRows::open(folder / "d");
-  REQUIRE(unlabelled);
-  CHECK(unlabelled->form() == "a folder, pictures of 1 x 2 pixels; 4 other files ignored");
+  const auto unlabeled = TextRows::open(folder / "d");
+  REQUIRE(unlabeled);
+  CHECK(unlabeled->format() == "a folder, pictures of 1 x 2 pixels; 4 other files ignored");
   std::string pixels;
   int count = 0;
-  while (unlabelled->next(pixels)) ++count;
+  while (unlabeled->next(pixels)) ++count;
   CHECK(count == 3);
   folder.write("t/a/1.txt", "one");  // a picture among texts doesn't turn them into pictures
   folder.write("t/a/2.txt", "two");
@@ -142,11 +142,11 @@ TEST_CASE("pictures: files in folders that can't be used are refused by name, or
   folder.write("d/a/1", "PIC121ab");
   const auto with = [&](const std::string& bytes) {
     folder.write("d/b/2", bytes);
-    LabelledOptions skip;
+    LabeledOptions skip;
     skip.skip_bad_rows = true;
     const std::string error = refused(folder / "d");
     if (contains(error, "--skip-bad-rows")) {
-      CHECK(read_labelled(folder / "d", skip).skipped == 1);
+      CHECK(read_labeled(folder / "d", skip).skipped == 1);
       CHECK(contains(error, "d/b/2\": "));
     }
     return error;
@@ -191,15 +191,15 @@ TEST_CASE("pictures: damaged files are refused by name") {
   folder.write("train-labels-idx1-ubyte", good_labels);
   CHECK(contains(with(good, idx_header({8}) + std::string(8, '\0')), "a label for each of 7 pictures, got 8"));
   CHECK(with(good, good_labels).empty());
-  LabelledOptions few;
+  LabeledOptions few;
   few.labels = {"a", "b"};
   CHECK(contains(refused(path, few), "the label is 2, expected one of a, b"));
-  LabelledOptions header;
+  LabeledOptions header;
   header.header = true;
   CHECK(contains(refused(path, header), "pictures and arrays have no header"));
   folder.write("other", good);
   CHECK(contains(refused(folder / "other"), "expected a file name with images-idx3"));
-  LabelledOptions idx;
+  LabeledOptions idx;
   idx.format = DataFormat::idx;
   folder.write("text.csv", "a,b\n");
   CHECK(contains(refused(folder / "text.csv", idx), "expected pictures in the IDX format"));
@@ -207,7 +207,7 @@ TEST_CASE("pictures: damaged files are refused by name") {
 }
 
 TEST_CASE("pictures: the input's mean and deviation are those of all pixels") {
-  const LabelledTexts rows = small_pictures(0, 5);
+  const LabeledTexts rows = small_pictures(0, 5);
   const InputSpec input = picture_input(rows, 2);
   double sum = 0, squares = 0;
   for (const std::string& pixels : rows.texts)
@@ -231,7 +231,7 @@ TEST_CASE("pictures: the default patch is the smallest that gives at most 64 pat
 }
 
 TEST_CASE("pictures: augmentation mirrors and shifts, with the same result for the same step, and only in training") {
-  const LabelledTexts rows = small_pictures(0, 4);
+  const LabeledTexts rows = small_pictures(0, 4);
   const InputSpec input = picture_input(rows, 2);
   const auto moved = [&](std::int64_t k, bool mirrored, std::int64_t down, std::int64_t right) {
     std::vector<float> to(24, 0);
@@ -272,9 +272,9 @@ TEST_CASE("pictures: augmentation mirrors and shifts, with the same result for t
 }
 
 TEST_CASE("pictures: sets with different kinds of pictures are refused") {
-  const LabelledTexts rows = small_pictures(0, 6);
+  const LabeledTexts rows = small_pictures(0, 6);
   InputSpec input = picture_input(rows, 2);
-  LabelledTexts other = rows;
+  LabeledTexts other = rows;
   other.names = {"a", "b", "c"};
   CHECK(contains(error_of([&] { (void)picture_data(rows, other, input, 2); }), "has different labels"));
   other = rows;
@@ -285,8 +285,8 @@ TEST_CASE("pictures: sets with different kinds of pictures are refused") {
 }
 
 TEST_CASE("pictures: a model of color pictures reads gray pictures, but not the reverse") {
-  const LabelledTexts gray = small_pictures(0, 6);
-  LabelledTexts colored = gray;
+  const LabeledTexts gray = small_pictures(0, 6);
+  LabeledTexts colored = gray;
   colored.picture.channels = 3;
   for (std::string& pixels : colored.texts) {
     std::string colors;
@@ -302,8 +302,8 @@ TEST_CASE("pictures: a model of color pictures reads gray pictures, but not the 
 }
 
 TEST_CASE("pictures: every architecture learns pictures, and its checkpoint classifies them") {
-  LabelledTexts rows = small_pictures(0, 60);
-  const LabelledTexts held_out = hold_out(rows, 0.2, 1);
+  LabeledTexts rows = small_pictures(0, 60);
+  const LabeledTexts held_out = hold_out(rows, 0.2, 1);
   CHECK(held_out.picture.height == 4);
   const InputSpec input = picture_input(rows, 2);
   const auto data = picture_data(rows, held_out, input, 8, {false, 1});

@@ -150,8 +150,8 @@ TEST_CASE("sound: mel filters equal those of librosa") {
 TEST_CASE("sound: a folder for each label, which every architecture learns, and whose checkpoint classifies it") {
   const TemporaryFolder folder;
   write_tones(folder, "d", 12);
-  const LabelledTexts rows = read_labelled(folder / "d");
-  CHECK(rows.form == "a folder for each label, sounds of 8000 samples a second");
+  const LabeledTexts rows = read_labeled(folder / "d");
+  CHECK(rows.format == "a folder for each label, sounds of 8000 samples a second");
   CHECK(rows.content() == RowContent::sounds);
   CHECK(rows.names == std::vector<std::string>{"high", "low"});
   const InputSpec input = frame_input(rows);
@@ -185,10 +185,10 @@ TEST_CASE("sound: unsuitable files are refused by name, or skipped") {
   folder.write("d/a/1.wav", wav_of({0, 0.5}, 8000, 16));
   const auto with = [&](const std::string& bytes) {
     folder.write("d/b/2.wav", bytes);
-    LabelledOptions skip;
+    LabeledOptions skip;
     skip.skip_bad_rows = true;
-    CHECK(read_labelled(folder / "d", skip).skipped == 1);
-    return error_of([&] { (void)read_labelled(folder / "d"); });
+    CHECK(read_labeled(folder / "d", skip).skipped == 1);
+    return error_of([&] { (void)read_labeled(folder / "d"); });
   };
   CHECK(
       contains(with(wav_of({0}, 44100, 16)), "expected 8000 samples per second, like the files before it, got 44100"));
@@ -196,7 +196,7 @@ TEST_CASE("sound: unsuitable files are refused by name, or skipped") {
   folder.write("short.wav", "RIFF1");
   CHECK(TextRows::open(folder / "short.wav") == nullptr);  // it contains a line of text
   folder.write("e/a/1", "RIFF1");
-  CHECK(read_labelled(folder / "e").content() == RowContent::texts);
+  CHECK(read_labeled(folder / "e").content() == RowContent::texts);
   CHECK(contains(with(wav_of({}, 8000, 16)), "the sound has no samples"));
   InputSpec other;
   other.channels = 40;

@@ -18,8 +18,8 @@ namespace {
 using Strings = std::vector<std::string>;
 
 // Makes rows from pairs (text, label).
-LabelledTexts rows_of(const std::vector<std::pair<std::string, std::string>>& rows) {
-  LabelledTexts all;
+LabeledTexts rows_of(const std::vector<std::pair<std::string, std::string>>& rows) {
+  LabeledTexts all;
   for (const auto& [text, label] : rows) {
     all.texts.push_back(text);
     all.labels.push_back(std::ssize(all.names));
@@ -29,7 +29,7 @@ LabelledTexts rows_of(const std::vector<std::pair<std::string, std::string>>& ro
 }
 
 // 60 rows whose labels follow from their words.
-LabelledTexts small(Task task) {
+LabeledTexts small(Task task) {
   const Strings words{"red", "green", "blue", "cold", "warm"};
   std::vector<std::pair<std::string, std::string>> rows;
   for (std::size_t i = 0; i < 60; ++i) {
@@ -42,12 +42,12 @@ LabelledTexts small(Task task) {
   return rows_of(rows);
 }
 
-std::shared_ptr<const Tokenizer> tokenizer_for(Task task, const LabelledTexts& rows) {
+std::shared_ptr<const Tokenizer> tokenizer_for(Task task, const LabeledTexts& rows) {
   return learn_tokenizer(task == Task::tagging ? "whitespace" : "words", rows.texts, {task, 0, 1});
 }
 
 std::string refused(Task task, const std::pair<std::string, std::string>& row) {
-  const LabelledTexts known = small(task), other = rows_of({row});
+  const LabeledTexts known = small(task), other = rows_of({row});
   const TargetKind kind = find_targets(task, known);
   return error_of([&] { (void)target_data(known, other, kind, tokenizer_for(task, known), 8, 4); });
 }
@@ -76,7 +76,7 @@ TEST_CASE("targets: the outputs and the unit of the labels") {
 }
 
 TEST_CASE("targets: the rows of a batch") {
-  const LabelledTexts multi = rows_of({{"red cold", "b | a"}, {"blue", "|"}});
+  const LabeledTexts multi = rows_of({{"red cold", "b | a"}, {"blue", "|"}});
   const TargetKind kind = find_targets(Task::multilabel, multi);
   const auto words = tokenizer_for(Task::multilabel, multi);
   const Batch batch = target_data({}, multi, kind, words, 8, 4)->validation(0);
@@ -85,7 +85,7 @@ TEST_CASE("targets: the rows of a batch") {
   CHECK(slice(batch.tokens, 0, 1, 2).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{*words->special().cls, words->encode("red")[0], words->encode("cold")[0]});
 
-  const LabelledTexts tags = rows_of({{"New York is big", "B I O O"}, {"Rome", "B"}});
+  const LabeledTexts tags = rows_of({{"New York is big", "B I O O"}, {"Rome", "B"}});
   const auto whitespace = tokenizer_for(Task::tagging, tags);
   const Batch tagged =
       target_data({}, tags, find_targets(Task::tagging, tags), whitespace, 3, 4)->validation(0);  // cut after "is"
@@ -109,7 +109,7 @@ TEST_CASE("targets: every architecture learns them, and a Predictor gives the re
       CAPTURE(arch);
       CAPTURE(task_name(task));
       const TemporaryFolder folder;
-      const LabelledTexts rows = small(task);
+      const LabeledTexts rows = small(task);
       const auto data = target_data(rows, rows, find_targets(task, rows), tokenizer_for(task, rows), 8, 8);
       const auto model =
           make_model(data->spec(arch, R"({"d_model":16,"layers":1,"seq_len":8})"), {Random(3), DType::f32});
@@ -152,7 +152,7 @@ TEST_CASE("targets: every architecture learns them, and a Predictor gives the re
 }
 
 TEST_CASE("predictions: long texts are tagged in parts, and input that isn't a text is refused") {
-  const LabelledTexts rows = small(Task::tagging);
+  const LabeledTexts rows = small(Task::tagging);
   const auto data =
       target_data(rows, rows, find_targets(Task::tagging, rows), tokenizer_for(Task::tagging, rows), 8, 8);
   Checkpoint checkpoint;

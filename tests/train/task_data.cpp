@@ -13,8 +13,8 @@ namespace {
 using Strings = std::vector<std::string>;
 
 // Four rows of two words with two different labels.
-LabelledTexts four_rows(const Strings& names) {
-  LabelledTexts rows;
+LabeledTexts four_rows(const Strings& names) {
+  LabeledTexts rows;
   rows.texts = {"red blue", "blue red", "red red", "blue blue"};
   rows.labels = {0, 1, 0, 1};
   rows.names = names;
@@ -22,8 +22,8 @@ LabelledTexts four_rows(const Strings& names) {
 }
 
 // Four rows of one frame with one channel.
-LabelledTexts four_frames() {
-  LabelledTexts rows = four_rows({"a", "b"});
+LabeledTexts four_frames() {
+  LabeledTexts rows = four_rows({"a", "b"});
   rows.channels = 1;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     const auto value = static_cast<float>(i);
@@ -32,13 +32,13 @@ LabelledTexts four_frames() {
   return rows;
 }
 
-Strings learned(const LabelledTexts& rows, Task task) {
+Strings learned(const LabeledTexts& rows, Task task) {
   Strings texts;
   texts_to_learn(rows, task)([&](std::string_view text) { texts.emplace_back(text); });
   return texts;
 }
 
-RowTask task_of(Task task, const LabelledTexts& rows) {
+RowTask task_of(Task task, const LabeledTexts& rows) {
   RowTask made{find_targets(task, rows)};
   made.tokenizer = learn_tokenizer(usual_tokenizer(task), texts_to_learn(rows, task), {task, 0, 1});
   return made;
@@ -55,12 +55,12 @@ TaskDataOptions two_of_four() {
 
 TEST_CASE("task_data: the data of every task on texts are those of its own class") {
   const TaskDataOptions options = two_of_four();
-  const auto made = [&](Task task, const LabelledTexts& rows) {
+  const auto made = [&](Task task, const LabeledTexts& rows) {
     return task_data(rows, rows, task_of(task, rows), options);
   };
-  const LabelledTexts classes = four_rows({"warm", "cold"}), numbers = four_rows({"1", "2.5"}),
-                      several = four_rows({"warm|far", "cold"}), tags = four_rows({"A B", "B A"});
-  const auto tokens = [](const LabelledTexts& rows, Task task) { return task_of(task, rows).tokenizer; };
+  const LabeledTexts classes = four_rows({"warm", "cold"}), numbers = four_rows({"1", "2.5"}),
+                     several = four_rows({"warm|far", "cold"}), tags = four_rows({"A B", "B A"});
+  const auto tokens = [](const LabeledTexts& rows, Task task) { return task_of(task, rows).tokenizer; };
   CHECK(made(Task::classifier, classes)->fingerprint() ==
         ClassifierData(classes, classes, tokens(classes, Task::classifier), 4, 2).fingerprint());
   CHECK(made(Task::retrieval, classes)->fingerprint() ==
@@ -75,7 +75,7 @@ TEST_CASE("task_data: the data of every task on texts are those of its own class
 }
 
 TEST_CASE("task_data: padding, word dropout and the options of the loss reach a classifier's data") {
-  const LabelledTexts rows = four_rows({"warm", "cold"});
+  const LabeledTexts rows = four_rows({"warm", "cold"});
   const RowTask task = task_of(Task::classifier, rows);
   TaskDataOptions options = two_of_four();
   options.padding = Padding::exact;
@@ -89,7 +89,7 @@ TEST_CASE("task_data: padding, word dropout and the options of the loss reach a 
 }
 
 TEST_CASE("task_data: rows of numbers") {
-  const LabelledTexts rows = four_frames();
+  const LabeledTexts rows = four_frames();
   RowTask task{find_targets(Task::classifier, rows)};
   task.input = frame_input(rows);
   TaskDataOptions options = two_of_four();
@@ -99,8 +99,8 @@ TEST_CASE("task_data: rows of numbers") {
 }
 
 TEST_CASE("task_data: options without effect are refused") {
-  const LabelledTexts texts = four_rows({"1", "2"}), frames = four_frames();
-  const auto error = [&](const RowTask& task, const LabelledTexts& rows, const auto& change) {
+  const LabeledTexts texts = four_rows({"1", "2"}), frames = four_frames();
+  const auto error = [&](const RowTask& task, const LabeledTexts& rows, const auto& change) {
     TaskDataOptions options = two_of_four();
     change(options);
     return error_of([&] { (void)task_data(rows, rows, task, options); });
@@ -128,7 +128,7 @@ TEST_CASE("task_data: options without effect are refused") {
 }
 
 TEST_CASE("task_data: a tokenizer learns from both texts of a pair, and for retrieval also from the labels") {
-  LabelledTexts rows = four_rows({"warm", "cold"});
+  LabeledTexts rows = four_rows({"warm", "cold"});
   rows.texts = {"a", std::string("b") + pair_separator + "c"};
   CHECK(learned(rows, Task::classifier) == Strings{"a", "b", "c"});
   CHECK(learned(rows, Task::retrieval) == Strings{"a", "b", "c", "warm", "cold"});

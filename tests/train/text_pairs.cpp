@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "framing_tokenizer.h"
-#include "labelled_support.h"
+#include "labeled_support.h"
 #include "weft/classifier_data.h"
 #include "weft/tokenizer.h"
 
@@ -24,15 +24,15 @@ Ids ids(const std::string& text, std::int64_t longest, bool has_sep = true) {
   return encode_rows(Framing(marks(has_sep)), {text}, longest).to_vector<std::int64_t>();
 }
 
-LabelledOptions pair_options(Strings text, Strings second, std::string label = "") {
-  LabelledOptions options;
+LabeledOptions pair_options(Strings text, Strings second, std::string label = "") {
+  LabeledOptions options;
   options.text = std::move(text);
   options.second = std::move(second);
   options.label = std::move(label);
   return options;
 }
 
-Strings shown(const std::string& content, const LabelledOptions& options) {
+Strings shown(const std::string& content, const LabeledOptions& options) {
   Strings rows = pairs(parse(content, options));
   for (std::string& row : rows)
     if (const std::size_t at = row.find(pair_separator); at != std::string::npos) row.replace(at, 1, " | ");
@@ -82,9 +82,9 @@ TEST_CASE("pairs of texts: their columns in each format") {
               pair_options({"one"}, {"two"}, "label")) == want);
   // The second text has several columns, and the first text's column has a common name.
   CHECK(shown("label,text,two,three\nno,a b,c,\nyes,d,,e\n", pair_options({}, {"two", "three"}, "label")) == want);
-  CHECK(contains(parse("label,one,two\nno,a b,c\nyes,d,e\n", pair_options({"one"}, {"two"}, "label")).form,
+  CHECK(contains(parse("label,one,two\nno,a b,c\nyes,d,e\n", pair_options({"one"}, {"two"}, "label")).format,
                  "text in column \"one\", second text in column \"two\""));
-  CHECK(contains(parse("no,a,b,c\nyes,d,e,f\n", pair_options({"2"}, {"3", "4"}, "1")).form,
+  CHECK(contains(parse("no,a,b,c\nyes,d,e,f\n", pair_options({"2"}, {"3", "4"}, "1")).format,
                  "text in column 2, second text in columns 3 and 4"));
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("pairs of texts: an empty text keeps its place") {
 }
 
 TEST_CASE("pairs of texts: a separator inside a cell becomes a space, so that a single text stays single") {
-  LabelledOptions single;
+  LabeledOptions single;
   single.text = {"text"};
   CHECK(parse("label,text\nno,a\x1f"
               "b\nyes,c\n",
@@ -112,7 +112,7 @@ TEST_CASE("pairs of texts: invalid columns") {
   CHECK(contains(error(table, pair_options({"one"}, {"one"}, "label")), "one column can't be both text and second"));
   CHECK(contains(error(table, pair_options({"one"}, {"label"}, "label")), "one column can't be both text and label"));
   CHECK(contains(error(table, pair_options({"one"}, {"three"}, "label")), "got \"three\""));
-  LabelledOptions lines = pair_options({}, {"2"});
+  LabeledOptions lines = pair_options({}, {"2"});
   lines.format = DataFormat::fasttext;
   CHECK(contains(error("__label__a b\n", lines), "no columns to choose from"));
   lines.format = DataFormat::conll;

@@ -14,8 +14,8 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 
 // 24 different rows of 2 to 17 words, "r3w0 r3w1 …".
-LabelledTexts telling_rows() {
-  LabelledTexts rows;
+LabeledTexts telling_rows() {
+  LabeledTexts rows;
   rows.names = {"even", "odd"};
   for (int r = 0; r < 24; ++r) {
     std::string text;
@@ -38,7 +38,7 @@ Ids row_of(const Batch& batch, std::int64_t row, std::int64_t pad) {
 }  // namespace
 
 TEST_CASE("word dropout: the expected share of words becomes unknown, varying each time, but not [cls] and padding") {
-  const LabelledTexts rows = telling_rows();
+  const LabeledTexts rows = telling_rows();
   const auto v = words(rows.texts);
   const SpecialIds special = v->special();
   for (const Padding padding : {Padding::full, Padding::exact})
@@ -77,7 +77,7 @@ TEST_CASE("word dropout: the expected share of words becomes unknown, varying ea
 }
 
 TEST_CASE("word dropout: the same seed and batch drop the same symbols, and validation drops none") {
-  const LabelledTexts rows = telling_rows();
+  const LabeledTexts rows = telling_rows();
   const auto v = words(rows.texts);
   for (const Padding padding : {Padding::full, Padding::exact}) {
     const ClassifierData all(rows, rows, v, 20, 6, padding), some(rows, rows, v, 20, 6, padding, 0.5);
@@ -96,7 +96,7 @@ TEST_CASE("word dropout: the same seed and batch drop the same symbols, and vali
 }
 
 TEST_CASE("word dropout: batches of one row drop the same symbols as larger batches") {
-  const LabelledTexts rows = telling_rows();
+  const LabeledTexts rows = telling_rows();
   const auto v = words(rows.texts);
   const ClassifierData one(rows, rows, v, 20, 1, Padding::full, 0.5), three(rows, rows, v, 20, 3, Padding::full, 0.5);
   for (std::int64_t k = 0; k < 12; ++k) {
@@ -126,7 +126,7 @@ class Letters : public Tokenizer {
 };
 
 TEST_CASE("word dropout: unknown symbols, or masks if there are none, never [sep], and an error without both") {
-  LabelledTexts rows;
+  LabeledTexts rows;
   rows.names = {"a", "b"};
   rows.texts = {"abcdefgh", "abc"};
   rows.labels = {0, 1};

@@ -1,6 +1,6 @@
 #include <weft/classifier.h>
 #include <weft/error.h>
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 #include <weft/os.h>
 #include <weft/run_folder.h>
 
@@ -22,7 +22,7 @@ namespace {
 using Fields = std::vector<std::string>;
 
 struct ClassifyCommand : AnswerOptions {
-  DataOptions form;
+  DataOptions data_options;
   bool csv = false;
 
   ClassifyCommand() : AnswerOptions(1) {}
@@ -123,7 +123,7 @@ void classify_lines(const ClassifyCommand& o, Answers& answers, bool are_pairs) 
 
 void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answers) {
   constexpr std::size_t enough = 1 << 20;  // approximate number of bytes of text that are classified together
-  std::cerr << o.file << ": " << visible(rows.form()) << std::endl;
+  std::cerr << o.file << ": " << visible(rows.format()) << std::endl;
   answers.begin(rows.names());
   std::int64_t count = 0, empty = 0;
   Fields texts, row;
@@ -159,7 +159,7 @@ void classify_rows(const ClassifyCommand& o, weft::TextRows& rows, Answers& answ
 
 int classify(const ClassifyCommand& o) {
   Answers answers(o);
-  weft::LabelledOptions options = o.form.labelled(answers.labels());
+  weft::LabeledOptions options = o.data_options.labeled(answers.labels());
   const std::string run = run_of(o.checkpoint.path());
   const TextColumns columns = columns_of_run(run);
   set_text_columns(columns, options);
@@ -169,7 +169,7 @@ int classify(const ClassifyCommand& o) {
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, answers.checkpoint(), o.file);
-  check_options(o.form, rows.get(), o.file);
+  check_options(o.data_options, rows.get(), o.file);
   if (rows) check_second_columns(options, answers.checkpoint(), o.file);
   if (rows) classify_rows(o, *rows, answers);
   else classify_lines(o, answers, answers.checkpoint().info.pairs || !columns.second.empty());
@@ -185,7 +185,7 @@ Command classify_command(CLI::App& weft, weft::Ranks*) {
             "labels", "Print a JSON object for each text");
   command->add_flag("--csv", o->csv, "Print the rows as CSV, with additional columns for labels and probabilities")
       ->excludes(command->get_option("--json"));
-  o->form.add_to(*command, command->get_option("file"));
+  o->format.add_to(*command, command->get_option("file"));
   command->footer(
       "For each text, prints LABEL, a tab and PROBABILITY. The results are in the order of the texts and\n"
       "are printed as soon as they are known.\n"

@@ -16,7 +16,7 @@ namespace {
 
 struct EmbedCommand {
   CheckpointOption checkpoint;
-  DataOptions form;
+  DataOptions data_options;
   std::string file = "-", out;
 };
 
@@ -25,7 +25,7 @@ int embed(const EmbedCommand& o) {
   std::optional<weft::os::AtomicFile> file;
   if (!o.out.empty()) file.emplace(o.out);  // so that an error is reported before the long computation
   std::vector<float> all;
-  for_each_vector(o.file, o.form, embedder, [&](const std::string& text, const std::vector<float>& vector) {
+  for_each_vector(o.file, o.data_options, embedder, [&](const std::string& text, const std::vector<float>& vector) {
     if (!o.out.empty()) {
       all.insert(all.end(), vector.begin(), vector.end());
     } else if (!(std::cout << as_line({{"text", text}, {"vector", vector}}) << std::flush)) {
@@ -53,7 +53,7 @@ Command embed_command(CLI::App& weft, weft::Ranks*) {
                                        "input)")
                           ->type_name("FILE");
   add_text(*command, "--out", "FILE", o->out, "Write the vectors as a NumPy file (.npy, f32) instead of JSON lines");
-  o->form.add_to(*command, file);
+  o->format.add_to(*command, file);
   command->footer(
       "Prints a JSON object for each text. It contains the text and its vector, whose norm is 1. For a\n"
       "model that was trained with --task retrieval, the vector is the model's output. For any other model\n"

@@ -17,7 +17,7 @@ namespace {
 
 struct NearestCommand {
   CheckpointOption checkpoint;
-  DataOptions form;
+  DataOptions data_options;
   std::string corpus, vectors;
   std::vector<std::string> queries;
   std::int64_t top = 10;
@@ -35,14 +35,14 @@ Corpus read_corpus(const NearestCommand& o, const weft::Embedder& embedder) {
   const std::int64_t d = embedder.dimensions();
   std::vector<float> all;
   if (o.vectors.empty()) {
-    for_each_vector(o.corpus, o.form, embedder, [&](const std::string& text, const std::vector<float>& vector) {
+    for_each_vector(o.corpus, o.data_options, embedder, [&](const std::string& text, const std::vector<float>& vector) {
       corpus.texts.push_back(text);
       all.insert(all.end(), vector.begin(), vector.end());
     });
     corpus.vectors = weft::Tensor::from(all, {std::ssize(corpus.texts), d});
     return corpus;
   }
-  for_each_text(o.corpus, o.form, {}, embedder.checkpoint(),
+  for_each_text(o.corpus, o.data_options, {}, embedder.checkpoint(),
                 [&](const std::string& text, const TextPlace&) { corpus.texts.push_back(text); });
   corpus.vectors = read_vectors(o.vectors);
   if (corpus.vectors.size(0) != std::ssize(corpus.texts) || corpus.vectors.size(1) != d)
@@ -98,7 +98,7 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   add_text(*command, "--vectors", "FILE", o->vectors,
            "File with the vectors of the corpus, written by weft embed --out");
   command->add_flag("--json", o->json, "Print a JSON object for each query");
-  o->form.add_to(*command, corpus);
+  o->format.add_to(*command, corpus);
   command->footer(
       "Prints SIMILARITY, a tab and TEXT for each of the nearest texts, starting with the nearest. The\n"
       "similarity is the cosine of the angle between the vectors of the query and of the text (see weft\n"

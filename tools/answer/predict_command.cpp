@@ -21,7 +21,7 @@ constexpr double usual_threshold = 0.5;
 
 struct PredictCommand {
   CheckpointOption checkpoint;
-  DataOptions form;
+  DataOptions data_options;
   std::string file = "-";
   std::optional<double> threshold;
   bool json = false;
@@ -67,7 +67,7 @@ std::string as_json_line(const weft::Predictor& predictor, const std::string& te
 // Forecasts the values that follow the last row of a table.
 int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
   if (o.file == "-") throw UsageError("give the file with the series to continue");
-  if (const char* given = o.form.given())
+  if (const char* given = o.data_options.given())
     throw UsageError(
         std::string(given) +
         " can't be used for a forecast, because the model's columns are found by their names in the training data");
@@ -97,15 +97,16 @@ int predict(const PredictCommand& o) {
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
   const TextColumns columns = columns_of_run(run_of(o.checkpoint.path()));
-  for_each_text(o.file, o.form, columns, predictor.checkpoint(), [&](const std::string& text, const TextPlace& place) {
-    std::string answer;
-    try {
-      answer = o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o);
-    } catch (const weft::Error& error) {
-      throw weft::Error(place.name() + ": " + error.what());
-    }
-    if (!(std::cout << answer << std::flush)) throw weft::Error("can't write to standard output");
-  });
+  for_each_text(o.file, o.data_options, columns, predictor.checkpoint(),
+                [&](const std::string& text, const TextPlace& place) {
+                  std::string answer;
+                  try {
+                    answer = o.json ? as_json_line(predictor, text, o) : as_text(predictor, text, o);
+                  } catch (const weft::Error& error) {
+                    throw weft::Error(place.name() + ": " + error.what());
+                  }
+                  if (!(std::cout << answer << std::flush)) throw weft::Error("can't write to standard output");
+                });
   return 0;
 }
 
@@ -124,7 +125,7 @@ Command predict_command(CLI::App& weft, weft::Ranks*) {
   add_number(*command, "--threshold", o->threshold, {0, 1},
              "Task multilabel: minimum probability of the labels that are printed", "0.5");
   command->add_flag("--json", o->json, "Print a JSON object for each text");
-  o->form.add_to(*command, file);
+  o->format.add_to(*command, file);
   command->footer(
       "The output depends on the model's task (weft train --task). For regression, each text gets a line\n"
       "with its numbers, separated by tabs. For multilabel, each text gets a line with its labels and their\n"

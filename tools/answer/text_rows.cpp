@@ -1,6 +1,6 @@
 #include "answer/text_rows.h"
 
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 #include <weft/tokenizer.h>
 
 #include <algorithm>
@@ -26,20 +26,20 @@ std::string pair_of(const std::string& line, const TextPlace& place) try {
 
 }  // namespace
 
-void check_options(const DataOptions& form, const weft::TextRows* rows, const std::string& file) {
-  if (rows == nullptr && (form.of_tables() != nullptr || form.skip_bad_rows))
+void check_options(const DataOptions& format, const weft::TextRows* rows, const std::string& file) {
+  if (rows == nullptr && (format.of_tables() != nullptr || format.skip_bad_rows))
     throw UsageError(file +
                      ": the given options apply only to tables, but each line of this file is read as a text (--format "
                      "FORMAT reads the file as a table)");
-  if (rows != nullptr && rows->content() != weft::RowContent::texts && form.of_tables() != nullptr)
-    throw UsageError(std::string(form.of_tables()) + " applies only to tables of texts, but " + file + " has " +
+  if (rows != nullptr && rows->content() != weft::RowContent::texts && format.of_tables() != nullptr)
+    throw UsageError(std::string(format.of_tables()) + " applies only to tables of texts, but " + file + " has " +
                      weft::row_content_name(rows->content()));
 }
 
-void for_each_text(const std::string& file, const DataOptions& form, const TextColumns& columns,
+void for_each_text(const std::string& file, const DataOptions& format, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint,
                    const std::function<void(const std::string& text, const TextPlace& place)>& use) {
-  weft::LabelledOptions options = form.labelled();
+  weft::LabeledOptions options = format.labeled();
   set_text_columns(columns, options);
   const bool are_pairs = checkpoint.info.pairs || !columns.second.empty();
   const bool is_input = file == "-";
@@ -47,7 +47,7 @@ void for_each_text(const std::string& file, const DataOptions& form, const TextC
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
-  check_options(form, rows.get(), file);
+  check_options(format, rows.get(), file);
   if (rows) check_second_columns(options, checkpoint, file);
   if (!rows) {
     TextPlace place{"", "line", 0};

@@ -1,7 +1,7 @@
 #include "answer/vectors.h"
 
 #include <weft/error.h>
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 
 #include <cstring>
 
@@ -29,7 +29,7 @@ weft::Tensor vectors_of(const std::vector<std::string>& texts, TextPlace place, 
 
 }  // namespace
 
-void for_each_vector(const std::string& file, const DataOptions& form, const weft::Embedder& embedder,
+void for_each_vector(const std::string& file, const DataOptions& format, const weft::Embedder& embedder,
                      const std::function<void(const std::string& text, const std::vector<float>& vector)>& use) {
   std::vector<std::string> texts;
   TextPlace first{"", "", 0};
@@ -43,7 +43,7 @@ void for_each_vector(const std::string& file, const DataOptions& form, const wef
     texts.clear();
     bytes = 0;
   };
-  for_each_text(file, form, {}, embedder.checkpoint(), [&](const std::string& text, const TextPlace& place) {
+  for_each_text(file, format, {}, embedder.checkpoint(), [&](const std::string& text, const TextPlace& place) {
     if (texts.empty()) first = place;
     texts.push_back(text);
     bytes += text.size() + sizeof text;
@@ -67,7 +67,7 @@ std::string npy_of(const std::vector<float>& numbers, std::int64_t rows, std::in
 }
 
 weft::Tensor read_vectors(const std::string& path) {
-  weft::LabelledOptions options;
+  weft::LabeledOptions options;
   options.format = weft::DataFormat::npy;
   const auto rows = weft::TextRows::open(path, options);
   std::vector<float> all;

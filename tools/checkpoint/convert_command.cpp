@@ -1,4 +1,4 @@
-#include <weft/checkpoint_form.h>
+#include <weft/checkpoint_format.h>
 #include <weft/error.h>
 #include <weft/run_folder.h>
 
@@ -23,12 +23,13 @@ std::string list(const std::vector<std::string>& names) { return CLI::detail::jo
 
 std::string form_of(const ConvertCommand& o) {
   if (!o.from.empty()) return o.from;
-  const std::string found = weft::find_checkpoint_form(o.in);
+  const std::string found = weft::find_checkpoint_format(o.in);
   if (found.empty() && fs::is_directory(o.in) && !fs::exists(o.in + "/model.safetensors") &&
       !fs::exists(o.in + "/config.json"))
     throw weft::Error("\"" + o.in + "\" contains no checkpoint: it has neither model.safetensors nor config.json");
   if (found.empty())
-    throw weft::Error("\"" + o.in + "\" doesn't name its format: give --from (" + list(weft::checkpoint_forms()) + ")");
+    throw weft::Error("\"" + o.in + "\" doesn't name its format: give --from (" + list(weft::checkpoint_formats()) +
+                      ")");
   return found;
 }
 
@@ -39,8 +40,9 @@ void print_notes(const std::vector<std::string>& notes) {
 int convert(const ConvertCommand& o) {
   if (o.in.empty() || o.out.empty()) throw UsageError("give IN, the checkpoint to convert, and OUT, the new folder");
   if (!fs::exists(o.in)) throw weft::Error("IN, \"" + o.in + "\", doesn't exist");
-  const OutFolder out{
-      "OUT", o.out, "converted", {o.in, weft::checkpoint_folder(o.in)}, o.overwrite, weft::checkpoint_form(o.to).files};
+  const OutFolder out{"OUT",       o.out,
+                      "converted", {o.in, weft::checkpoint_folder(o.in)},
+                      o.overwrite, weft::checkpoint_format(o.to).files};
   out.check();
   const std::string from = form_of(o);
   weft::LoadOptions options;
@@ -56,10 +58,10 @@ int convert(const ConvertCommand& o) {
   return 0;
 }
 
-std::string forms() {
+std::string formats() {
   std::string lines;
-  for (const std::string& name : weft::checkpoint_forms())
-    lines += "  " + name + ": " + weft::checkpoint_form(name).meaning + "\n";
+  for (const std::string& name : weft::checkpoint_formats())
+    lines += "  " + name + ": " + weft::checkpoint_format(name).meaning + "\n";
   return lines;
 }
 
@@ -68,7 +70,7 @@ std::string forms() {
 Command convert_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("convert", "Convert checkpoints to and from the formats of other programs");
   const auto o = std::make_shared<ConvertCommand>();
-  const auto check = [](const std::string& name) { (void)weft::checkpoint_form(name); };
+  const auto check = [](const std::string& name) { (void)weft::checkpoint_format(name); };
   add_text(*command, "--from", "FORMAT", o->from, "Format of IN (default: the format that IN itself names)", check);
   add_text(*command, "--to", "FORMAT", o->to, "Format of OUT", check);
   add_text(*command, "--task", "NAME", o->task, "Task of the model, if IN doesn't name one",
@@ -76,7 +78,7 @@ Command convert_command(CLI::App& weft, weft::Ranks*) {
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   add_text(*command, "in", "IN", o->in, "Checkpoint to convert: a folder or a file");
   add_text(*command, "out", "OUT", o->out, "Folder that the converted checkpoint is written to");
-  command->footer("Formats:\n" + forms() +
+  command->footer("Formats:\n" + formats() +
                   "A state dict is a file model.safetensors, or the folder that contains the file. For TNNs and for\n"
                   "g-mlp-pytorch's gMLPs, a config.json in the same folder contains the model's arguments.\n"
                   "tools/pt_to_safetensors.py makes both files from .pt and .bin files.\n"

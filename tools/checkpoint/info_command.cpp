@@ -62,7 +62,7 @@ void print_fields(const weft::Architecture& architecture) {
 
 void print_checkpoint(const std::string& folder) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(folder, weft::Purpose::inference);
-  if (!checkpoint.info.form.empty()) std::cout << "format " << checkpoint.info.form << "\n";
+  if (!checkpoint.info.format.empty()) std::cout << "format " << checkpoint.info.format << "\n";
   for (const std::string& note : checkpoint.info.notes) std::cout << "note: " << visible(note) << "\n";
   print_model(*checkpoint.model);
   if (checkpoint.info.pairs) std::cout << "reads pairs of texts\n";

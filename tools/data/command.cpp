@@ -2,7 +2,7 @@
 #include "console/command.h"
 
 #include <weft/error.h>
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 #include <weft/os.h>
 
 #include <csignal>
@@ -110,7 +110,7 @@ int generate(const Options& o, const GeneratedTask& task) {
 
 // Compares each label of a file with the correct label of its text.
 int check(const Options& o, const GeneratedTask& task) {
-  const weft::LabelledTexts rows = weft::read_labelled(o.check);
+  const weft::LabeledTexts rows = weft::read_labeled(o.check);
   std::int64_t wrong = 0;
   std::string first;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {

@@ -14,7 +14,7 @@
 
 struct MeasuredData {
   std::string text, data;
-  DataOptions form;
+  DataOptions data_options;
   std::optional<std::int64_t> seq_len;
   std::int64_t batch = 32;
   bool all = false;

@@ -34,7 +34,7 @@ bool any_empty(const std::vector<std::string>& parts) {
   return std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); });
 }
 
-void set_columns(const std::string& columns, weft::LabelledOptions& options) {
+void set_columns(const std::string& columns, weft::LabeledOptions& options) {
   for (const std::string& part : split(columns, ',')) {
     const std::size_t equals = part.find('=');
     const std::string key = part.substr(0, equals), value = equals == std::string::npos ? "" : part.substr(equals + 1);
@@ -60,7 +60,7 @@ void DataOptions::add_to(CLI::App& command, CLI::Option* data) {
   };
   const auto check_format = [](const std::string& name) { (void)weft::data_format_from_name(name); };
   const auto check_columns = [](const std::string& typed) {
-    weft::LabelledOptions ignored;
+    weft::LabeledOptions ignored;
     set_columns(typed, ignored);
   };
   add_text(command, "--format", "NAME", format, "Format of labeled texts: " + list(weft::data_formats()), check_format)
@@ -97,8 +97,8 @@ const char* DataOptions::given() const {
   return format != "auto" ? "--format" : skip_bad_rows ? "--skip-bad-rows" : nullptr;
 }
 
-weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labels) const {
-  weft::LabelledOptions options;
+weft::LabeledOptions DataOptions::labeled(const std::vector<std::string>& labels) const {
+  weft::LabeledOptions options;
   options.format = weft::data_format_from_name(format);
   if (header != "auto") options.header = header == "yes";
   if (!columns.empty()) set_columns(columns, options);
@@ -111,26 +111,26 @@ weft::LabelledOptions DataOptions::labelled(const std::vector<std::string>& labe
 TextColumns columns_of_run(const std::string& run) {
   DataOptions given;  // used if the run doesn't record the columns that it found
   given.columns = run_text(run, "data", "columns");
-  const weft::LabelledOptions options = given.labelled();
+  const weft::LabeledOptions options = given.labeled();
   const std::vector<std::string> found = run_texts(run, "found", "columns"),
                                  second = run_texts(run, "found", "second-columns");
   return {found.empty() ? options.text : found, second.empty() ? options.second : second};
 }
 
-void check_second_columns(const weft::LabelledOptions& options, const weft::Checkpoint& checkpoint,
+void check_second_columns(const weft::LabeledOptions& options, const weft::Checkpoint& checkpoint,
                           const std::string& file) {
   if (checkpoint.info.pairs && options.second.empty())
     throw UsageError(file +
                      ": the model reads pairs of texts, so name the columns of both texts (--columns text=A,second=B)");
 }
 
-void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options) {
+void set_text_columns(const TextColumns& columns, weft::LabeledOptions& options) {
   if (options.text.empty()) options.text = columns.text;
   if (options.second.empty()) options.second = columns.second;
 }
 
-weft::LabelledOptions DataOptions::labelled(weft::Task task, const std::vector<std::string>& labels) const {
-  weft::LabelledOptions options = labelled(task == weft::Task::classifier ? labels : std::vector<std::string>());
+weft::LabeledOptions DataOptions::labeled(weft::Task task, const std::vector<std::string>& labels) const {
+  weft::LabeledOptions options = labeled(task == weft::Task::classifier ? labels : std::vector<std::string>());
   options.labels_are_texts = task == weft::Task::retrieval;
   return options;
 }
@@ -144,13 +144,13 @@ std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t s
   return text;
 }
 
-std::string describe(const std::string& path, const weft::LabelledTexts& texts) {
+std::string describe(const std::string& path, const weft::LabeledTexts& texts) {
   constexpr std::size_t most = 6;
   std::vector<std::string> some(texts.names.begin(),
                                 texts.names.begin() + static_cast<std::ptrdiff_t>(std::min(texts.names.size(), most)));
   for (std::string& name : some) name = visible(name);
   if (texts.names.size() > most) some.emplace_back("…");
-  std::string text = path + ": " + visible(texts.form) + "; " + count(std::ssize(texts.texts), "row") + ", " +
+  std::string text = path + ": " + visible(texts.format) + "; " + count(std::ssize(texts.texts), "row") + ", " +
                      count(std::ssize(texts.names), "label") + ": " + list(some);
   if (texts.several > 0)
     text += "; " + count(texts.several, "row") + " with several labels, of which only the first is used";

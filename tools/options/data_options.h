@@ -1,7 +1,7 @@
 // The options that determine how labeled texts are read.
 #pragma once
 #include <weft/checkpoint.h>
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 #include <weft/task_data.h>
 
 #include <CLI/CLI.hpp>
@@ -21,9 +21,9 @@ struct DataOptions {
   // Returns the first of these options that is given, or null if none is given.
   const char* given() const;
   // `labels` are the labels that a model knows. If it is empty, the labels that occur in the data are used.
-  weft::LabelledOptions labelled(const std::vector<std::string>& labels = {}) const;
+  weft::LabeledOptions labeled(const std::vector<std::string>& labels = {}) const;
   // Returns the same options for a task. Only a classifier uses `labels`.
-  weft::LabelledOptions labelled(weft::Task task, const std::vector<std::string>& labels) const;
+  weft::LabeledOptions labeled(weft::Task task, const std::vector<std::string>& labels) const;
 };
 
 // The columns of texts. Each is given by its name or by its number, starting at 1.
@@ -35,11 +35,11 @@ struct TextColumns {
 // Returns the text columns of a run. `run` is the text of its run.json.
 TextColumns columns_of_run(const std::string& run);
 // Sets the columns of the first and of the second text, unless `options` already has them.
-void set_text_columns(const TextColumns& columns, weft::LabelledOptions& options);
+void set_text_columns(const TextColumns& columns, weft::LabeledOptions& options);
 
 // Throws a UsageError if the checkpoint's model reads pairs of texts, but the options name no column for the second
 // text.
-void check_second_columns(const weft::LabelledOptions& options, const weft::Checkpoint& checkpoint,
+void check_second_columns(const weft::LabeledOptions& options, const weft::Checkpoint& checkpoint,
                           const std::string& file);
 
 bool is_empty(const std::string& text);  // whether the text has only white space
@@ -47,7 +47,7 @@ bool is_empty(const std::string& text);  // whether the text has only white spac
 std::string describe_count(std::int64_t rows, std::int64_t empty, std::int64_t skipped);
 
 // Describes how a file was read: "FILE: CSV without a header, …; 120000 rows, 4 labels: …".
-std::string describe(const std::string& path, const weft::LabelledTexts& texts);
+std::string describe(const std::string& path, const weft::LabeledTexts& texts);
 // Returns what the checkpoint's model reads from rows, and what it predicts.
 weft::RowTask row_task(const weft::Checkpoint& checkpoint);
 // Returns how rows were padded when the checkpoint's model was trained.

@@ -15,7 +15,7 @@ struct ClassifiedPicture {
 
 }  // namespace
 
-Json picture_grid(const std::vector<std::string>& labels, const weft::LabelledTexts& rows,
+Json picture_grid(const std::vector<std::string>& labels, const weft::LabeledTexts& rows,
                   const std::vector<std::vector<double>>& probabilities) {
   std::vector<ClassifiedPicture> wrong, right;
   for (std::size_t row = 0; row < probabilities.size(); ++row) {

@@ -2,7 +2,7 @@
 #pragma once
 #include <weft/classifier.h>
 #include <weft/data.h>
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 
 #include <cstdint>
 #include <functional>
@@ -82,7 +82,7 @@ Json forecasts(const std::vector<std::string>& targets, std::int64_t horizon, st
 // Returns {"kind": "pictures", "labels", "wrong", "right", "pictures": [{"actual", "predicted", "probability",
 // "picture"}]}. The pictures are the mistakes with the highest probability, at most 16, and at most 8 evenly spaced
 // pictures that are classified correctly.
-Json picture_grid(const std::vector<std::string>& labels, const weft::LabelledTexts& rows,
+Json picture_grid(const std::vector<std::string>& labels, const weft::LabeledTexts& rows,
                   const std::vector<std::vector<double>>& probabilities);
 
 // Returns `count` evenly spaced integers from 0 to size - 1 in ascending order, or all of these if `size` is smaller.

@@ -33,7 +33,7 @@ std::string beginning(std::string text) {
 }
 
 // Returns the beginning of a text, the pixels of a picture, or the number of any other row.
-Json content(const weft::LabelledTexts& rows, std::size_t row) {
+Json content(const weft::LabeledTexts& rows, std::size_t row) {
   const std::string& text = rows.texts[row];
   if (rows.content() == weft::RowContent::texts) return beginning(text);
   if (rows.content() != weft::RowContent::pictures) return "row " + std::to_string(row + 1);
@@ -41,7 +41,7 @@ Json content(const weft::LabelledTexts& rows, std::size_t row) {
 }
 
 // Returns the examples with the highest probability, but at most most_of_pair for each pair of labels.
-Json chosen(std::vector<Example> examples, const weft::LabelledTexts& rows) {
+Json chosen(std::vector<Example> examples, const weft::LabeledTexts& rows) {
   std::stable_sort(examples.begin(), examples.end(),
                    [](const Example& a, const Example& b) { return a.probability > b.probability; });
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> of_pair;
@@ -124,7 +124,7 @@ Json masked_sample(const weft::Checkpoint& checkpoint, const Validation& validat
 
 Json confusion_sample(const weft::Classifier& classifier, const Validation& validation,
                       const std::vector<std::vector<double>>& p) {
-  const weft::LabelledTexts& rows = validation.rows;
+  const weft::LabeledTexts& rows = validation.rows;
   weft::Confusion confusion(std::ssize(classifier.labels()));
   std::vector<Example> wrong;
   for (std::size_t row = 0; row < p.size(); ++row) {
@@ -151,7 +151,7 @@ Json confusion_sample(const weft::Classifier& classifier, const Validation& vali
           {"examples", chosen(wrong, rows)}};
 }
 
-Json drawn_picture(const weft::LabelledTexts& rows, std::size_t row) {
+Json drawn_picture(const weft::LabeledTexts& rows, std::size_t row) {
   const auto [height, width, channels] = rows.picture;
   const std::int64_t block = (std::max(height, width) + longest_side - 1) / longest_side;
   std::vector<std::uint8_t> pixels;

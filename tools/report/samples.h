@@ -2,7 +2,7 @@
 #pragma once
 #include <weft/classifier.h>
 #include <weft/data.h>
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 
 #include <cstdint>
 
@@ -23,10 +23,10 @@ std::int64_t sequence_length(const weft::Checkpoint& checkpoint);
 // batches of one row.
 struct Validation {
   std::unique_ptr<weft::Data> data;
-  weft::LabelledTexts rows;  // rows of `data`; empty for a forecast. Batches of one row are in the same order.
-  std::int64_t of = 0;       // number of all rows, or windows of a forecast, from which `rows` were taken
-  std::int64_t season = 0;   // the season of a forecast, in rows; 0: none
-  bool changed = false;      // whether the file has changed since the run began
+  weft::LabeledTexts rows;  // rows of `data`; empty for a forecast. Batches of one row are in the same order.
+  std::int64_t of = 0;      // number of all rows, or windows of a forecast, from which `rows` were taken
+  std::int64_t season = 0;  // the season of a forecast, in rows; 0: none
+  bool changed = false;     // whether the file has changed since the run began
 };
 // Takes at most `rows` rows, evenly spaced. Throws an Error that names the data file if it no longer exists or can't be
 // read.
@@ -48,6 +48,6 @@ Json confusion_sample(const weft::Classifier& classifier, const Validation& vali
 
 // Returns {"height", "width", "channels", "pixels"} for a row that is a picture. "pixels" has one byte for each pixel
 // and channel, in base64. If a side is longer than 64 pixels, each pixel is the mean of a square block of pixels.
-Json drawn_picture(const weft::LabelledTexts& rows, std::size_t row);
+Json drawn_picture(const weft::LabeledTexts& rows, std::size_t row);
 
 }  // namespace report

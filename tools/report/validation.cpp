@@ -32,10 +32,10 @@ void check_there(const std::string& path) {
 }
 
 // Returns at most `most` evenly spaced rows.
-weft::LabelledTexts spread(const weft::LabelledTexts& all, std::int64_t most) {
+weft::LabeledTexts spread(const weft::LabeledTexts& all, std::int64_t most) {
   const auto count = static_cast<std::int64_t>(all.texts.size());
   if (count <= most) return all;
-  weft::LabelledTexts some = all.without_rows();
+  weft::LabeledTexts some = all.without_rows();
   for (std::int64_t i = 0; i < most; ++i) {
     const auto row = static_cast<std::size_t>(i * count / most);
     some.texts.push_back(all.texts[row]);
@@ -67,7 +67,7 @@ Validation load_rows(TrainOptions options, const nlohmann::json& run, const weft
     return validation;
   }
   const DividedRows rows = divided_rows(options, task, checkpoint.info.labels);
-  const auto data_of = [&](const weft::LabelledTexts& learned, const weft::LabelledTexts& measured,
+  const auto data_of = [&](const weft::LabeledTexts& learned, const weft::LabeledTexts& measured,
                            const weft::LearningOptions& learning) {
     weft::TaskDataOptions how;
     how.length = sequence_length(checkpoint);
@@ -107,9 +107,9 @@ Validation load_validation(const nlohmann::json& run, const std::string& folder,
                            std::int64_t rows) {
   TrainOptions options;
   read_options(options, run, weft::run_path(folder));
-  const bool labelled = weft::task_source(checkpoint.model->task()) == weft::Source::rows;
-  if ((labelled ? options.data : options.text).empty()) throw Error("run.json names no data");
-  return labelled ? load_rows(options, run, checkpoint, rows) : load_text(options, run, checkpoint);
+  const bool labeled = weft::task_source(checkpoint.model->task()) == weft::Source::rows;
+  if ((labeled ? options.data : options.text).empty()) throw Error("run.json names no data");
+  return labeled ? load_rows(options, run, checkpoint, rows) : load_text(options, run, checkpoint);
 }
 
 }  // namespace report

@@ -14,19 +14,19 @@
 
 namespace {
 
-using weft::LabelledTexts;
+using weft::LabeledTexts;
 
-std::string rows_of(const LabelledTexts& texts) { return grouped(std::ssize(texts.texts)); }
+std::string rows_of(const LabeledTexts& texts) { return grouped(std::ssize(texts.texts)); }
 
 // Describes a part of the rows: "412 of 4,120 rows, stratified by label, with seed 0".
-std::string drawn(const LabelledTexts& part, const LabelledTexts& rest, const TrainOptions& o) {
+std::string drawn(const LabeledTexts& part, const LabeledTexts& rest, const TrainOptions& o) {
   return rows_of(part) + " of " + grouped(std::ssize(part.texts) + std::ssize(rest.texts)) +
          " rows, stratified by label, with seed " + std::to_string(o.split_seed);
 }
 
 // Reads a separate file of rows, with the labels of training.
-LabelledTexts read_part(const std::string& path, const TrainOptions& o, weft::Task task, DividedRows& rows) {
-  LabelledTexts part = weft::read_labelled(path, o.form.labelled(task, rows.training.names));
+LabeledTexts read_part(const std::string& path, const TrainOptions& o, weft::Task task, DividedRows& rows) {
+  LabeledTexts part = weft::read_labeled(path, o.data_options.labeled(task, rows.training.names));
   rows.notes.push_back(describe(path, part));
   return part;
 }
@@ -57,7 +57,7 @@ void divide_test(const TrainOptions& o, weft::Task task, DividedRows& rows) {
   }
 }
 
-void note_absent(const char* part, const LabelledTexts& texts, std::vector<std::string>& notes) {
+void note_absent(const char* part, const LabeledTexts& texts, std::vector<std::string>& notes) {
   const std::vector<std::string> absent = weft::absent_labels(texts);
   if (absent.empty() || texts.texts.empty()) return;
   notes.push_back(std::string("labels without rows in ") + part + ": " + grouped(std::ssize(absent)) + " of " +
@@ -68,7 +68,7 @@ void note_absent(const char* part, const LabelledTexts& texts, std::vector<std::
 
 // Adds a note that says how many texts of the part also occur in the training set. The model may have memorized these
 // texts, so they say nothing about new texts.
-void note_known(const char* part, const LabelledTexts& texts, const LabelledTexts& training,
+void note_known(const char* part, const LabeledTexts& texts, const LabeledTexts& training,
                 std::vector<std::string>& notes) {
   const std::unordered_set<std::string_view> known(training.texts.begin(), training.texts.end());
   const auto count = std::count_if(texts.texts.begin(), texts.texts.end(),
@@ -81,7 +81,7 @@ void note_known(const char* part, const LabelledTexts& texts, const LabelledText
 DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels) {
   const bool are_classes = task == weft::Task::classifier;
   DividedRows rows;
-  rows.training = weft::read_labelled(o.data, o.form.labelled(task, labels));
+  rows.training = weft::read_labeled(o.data, o.data_options.labeled(task, labels));
   if (are_classes && rows.training.names.size() < 2)
     throw weft::Error(
         "\"" + o.data + "\": all rows have the label \"" + rows.training.names[0] +

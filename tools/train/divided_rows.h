@@ -1,6 +1,6 @@
 // Divides labeled rows into a training, a validation and a test set, according to the options of weft train.
 #pragma once
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 #include <weft/task.h>
 
 #include <string>
@@ -9,8 +9,8 @@
 #include "train/train_options.h"
 
 struct DividedRows {
-  weft::LabelledTexts training, validation, test;  // test: empty if there is none
-  std::vector<std::string> notes;                  // lines to print about each file, and about how the rows are divided
+  weft::LabeledTexts training, validation, test;  // test: empty if there is none
+  std::vector<std::string> notes;                 // lines to print about each file, and about how the rows are divided
 };
 
 // `labels` are the labels that a model knows, in its order. If it is empty, the labels that occur in the data are used.

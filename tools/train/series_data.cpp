@@ -34,13 +34,13 @@ bool is_forecast(const TrainOptions& o) {
   if (o.target.empty()) throw UsageError("--frames needs --target, the columns to predict");
   if (!o.model.task.empty() && o.model.task != "forecast")
     throw UsageError("--frames applies only to the task forecast, not to " + o.model.task);
-  const char* given = !o.test.empty()                  ? "--test"
-                      : o.folds > 0                    ? "--folds"
-                      : !o.tokenizer.tokenizer.empty() ? "--tokenizer"
-                      : !o.pad_to.empty()              ? "--pad-to"
-                      : !o.form.columns.empty()        ? "--columns"
-                      : o.patch || o.shift || o.flips  ? "--patch, --shift or --flips"
-                                                       : nullptr;
+  const char* given = !o.test.empty()                   ? "--test"
+                      : o.folds > 0                     ? "--folds"
+                      : !o.tokenizer.tokenizer.empty()  ? "--tokenizer"
+                      : !o.pad_to.empty()               ? "--pad-to"
+                      : !o.data_options.columns.empty() ? "--columns"
+                      : o.patch || o.shift || o.flips   ? "--patch, --shift or --flips"
+                                                        : nullptr;
   if (given != nullptr) throw UsageError(std::string(given) + " can't be used with --frames");
   return true;
 }

@@ -99,7 +99,7 @@ std::string describe_known(const std::vector<std::string>& labels, const std::ve
 std::int64_t filled_length(const TrainOptions& o, const weft::Checkpoint* from, std::int64_t usual) {
   if (o.pad_to == "exact") return 0;
   if (!o.pad_to.empty()) return std::stoll(o.pad_to);
-  if (from == nullptr || !o.resume.empty() || !from->info.form.empty()) return usual;
+  if (from == nullptr || !o.resume.empty() || !from->info.format.empty()) return usual;
   if (from->model->task() != weft::Task::classifier || from->info.pad_to == usual_length(*from->model)) return usual;
   return from->info.pad_to;
 }
@@ -149,7 +149,7 @@ void check_text_options(const TrainOptions& o, weft::Task task) {
   if (task != weft::Task::classifier && (!o.pad_to.empty() || o.word_dropout > 0))
     throw UsageError(std::string(o.pad_to.empty() ? "--word-dropout" : "--pad-to") +
                      " applies only to the task classifier");
-  const bool has_second = !o.form.labelled().second.empty();
+  const bool has_second = !o.data_options.labeled().second.empty();
   if (task == weft::Task::tagging && has_second) throw UsageError("--columns: a tagger reads single texts, not pairs");
   if (task != weft::Task::retrieval) return;
   if (has_second)
@@ -169,7 +169,7 @@ void check_row_options(const TrainOptions& o, weft::Task task, weft::RowContent 
 
 // Returns the input format of the new model. With --from, it is that of the given model. Otherwise, it depends on the
 // rows.
-weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabelledTexts& rows) {
+weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabeledTexts& rows) {
   const weft::RowContent content = rows.content();
   if (from == nullptr)
     return weft::frame_input(
@@ -180,14 +180,14 @@ weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, co
 }
 
 // Returns the number of rows in an epoch. --balance rows repeats some rows.
-std::int64_t rows_of_epoch(const TrainOptions& o, const weft::LabelledTexts& training) {
+std::int64_t rows_of_epoch(const TrainOptions& o, const weft::LabeledTexts& training) {
   if (o.learning().balance != weft::Balance::rows) return std::ssize(training.texts);
   return std::ssize(weft::balanced_rows(training.labels, std::ssize(training.names)));
 }
 
 // Returns what the model reads from the rows and what it predicts, and adds it to the spec of the model.
 weft::RowTask planned_task(const TrainOptions& o, weft::ModelSpec& spec, const weft::Checkpoint* from,
-                           const weft::LabelledTexts& training) {
+                           const weft::LabeledTexts& training) {
   weft::RowTask task{weft::find_targets(spec.task, training)};
   constexpr std::int64_t usual_dimensions = 128;
   spec.classes =
@@ -257,7 +257,7 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
     rows.input = from->model->input();
   }
   Training made;
-  made.notes.push_back(o.data + ": " + series.form + "; " + grouped(series.rows()) + " rows, " + o.split +
+  made.notes.push_back(o.data + ": " + series.format + "; " + grouped(series.rows()) + " rows, " + o.split +
                        " % for training, validation and test, in this order");
   made.notes.push_back("forecast: " + std::to_string(o.horizon) + " rows of " + o.target + " from " +
                        std::to_string(length) + " rows of " + o.frames);

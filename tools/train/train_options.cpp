@@ -78,7 +78,7 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   add_number(command, "--split-seed", o.split_seed, {0}, "Seed for dividing the rows of --data into sets")
       ->group(group)
       ->needs(data);
-  o.form.add_to(command, data);
+  o.data_options.add_to(command, data);
   const auto read_pad_to = [&o](const std::string& typed) {
     if (typed != "exact") check_length(typed);
     o.pad_to = typed;

@@ -26,7 +26,7 @@ std::string metric_of(const std::string& best_by);
 struct TrainOptions {
   ModelOptions model;
   TokenizerChoice tokenizer;
-  DataOptions form;
+  DataOptions data_options;
   std::string text, data, test, out, log, from, resume;
   std::string validation = "0.1";    // a share of the rows, a file, a folder, or every_tenth_row
   std::string split = "80/10/10";    // see weft::text_split

@@ -1,6 +1,6 @@
 // A trial is one of several training runs that weft tune compares.
 #pragma once
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 #include <weft/trainer.h>
 
 #include <cstdint>

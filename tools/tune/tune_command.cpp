@@ -38,10 +38,10 @@ struct TuneOptions {
 
 // Returns the seconds of a time like "90", "5:00" or "1:30:00".
 double read_time(const std::string& typed) {
-  static const std::regex form("(?:(?:([0-9]{1,3}):)?([0-9]{1,3}):)?([0-9]{1,7})");
+  static const std::regex format("(?:(?:([0-9]{1,3}):)?([0-9]{1,3}):)?([0-9]{1,7})");
   std::smatch parts;
   double seconds = 0;
-  if (std::regex_match(typed, parts, form))
+  if (std::regex_match(typed, parts, format))
     for (std::size_t i = 1; i < parts.size(); ++i)
       seconds = 60 * seconds + (parts[i].matched ? std::stod(parts[i].str()) : 0);
   if (seconds <= 0) throw Error("expected a time like 90, 5:00 or 1:30:00, got \"" + typed + "\"");

@@ -23,7 +23,7 @@ struct CheckpointInfo {
   std::vector<std::string> labels = {};        ///< for tasks on rows: the name of each output; if empty: "1", "2", …
   std::int64_t pad_to = 0;                     ///< the length that rows are padded to; 0: rows are not padded
   bool pairs = false;                          ///< whether each row is a pair of texts (text_pair)
-  std::string form = {};                       ///< the checkpoint's format: "huggingface-fnet", …; empty: weft's own
+  std::string format = {};                     ///< the checkpoint's format: "huggingface-fnet", …; empty: weft's own
   /// Readable notes on what the reader left out of another program's checkpoint.
   std::vector<std::string> notes = {};
 };
@@ -68,12 +68,12 @@ struct LoadOptions {
   /// file. Weights are not packed, because each weight would then be in memory twice. So products with many rows are a
   /// few percent slower.
   bool copy = false;
-  /// The model's task, if another program wrote the checkpoint and did not record the task (weft/checkpoint_form.h).
+  /// The model's task, if another program wrote the checkpoint and did not record the task (weft/checkpoint_format.h).
   std::optional<Task> task = {};
 };
 
 /// Loads a checkpoint from its own folder, from the folder of a run (see checkpoint_folder in weft/run_folder.h), or
-/// from another program's files (see weft/checkpoint_form.h). The function supports every architecture and tokenizer
+/// from another program's files (see weft/checkpoint_format.h). The function supports every architecture and tokenizer
 /// that is registered before the call (weft/architecture.h, weft/tokenizer.h). The parameters are f32 unless the
 /// checkpoint is quantized. Throws an Error that names the file if the file is missing, damaged or not a checkpoint, if
 /// the tensors and the config don't match, or if config.json belongs to another model.

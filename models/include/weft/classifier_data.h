@@ -8,7 +8,7 @@
 
 #include "weft/balance.h"
 #include "weft/data.h"
-#include "weft/labelled_texts.h"
+#include "weft/labeled_texts.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -32,7 +32,7 @@ class ClassifierData : public Data {
   /// of a sequence, if the validation set has no row, if the training and validation sets have different labels, if
   /// length < 2, if word_dropout < 0 or >= 1, if word_dropout > 0 and the tokenizer has neither replacement, or if
   /// `learning` asks for a Huber loss.
-  ClassifierData(const LabelledTexts& training, const LabelledTexts& validation,
+  ClassifierData(const LabeledTexts& training, const LabeledTexts& validation,
                  std::shared_ptr<const Tokenizer> tokenizer, std::int64_t length, std::int64_t batch,
                  Padding padding = Padding::full, double word_dropout = 0, const LearningOptions& learning = {});
 
@@ -61,7 +61,7 @@ class ClassifierData : public Data {
     std::vector<std::int64_t> by_length;  // the row numbers in `epoch`, shortest row first
     std::int64_t size(std::int64_t row) const;
   };
-  Rows rows(const LabelledTexts& texts, Balance balance) const;
+  Rows rows(const LabeledTexts& texts, Balance balance) const;
   std::vector<std::int64_t> near_rows(std::int64_t k, const Random& random) const;
   Batch training_rows(const std::vector<std::int64_t>& which, std::int64_t first, const Random& random) const;
   void drop_words(std::int64_t* tokens, std::int64_t length, const Random& random) const;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "weft/data.h"
-#include "weft/labelled_texts.h"
+#include "weft/labeled_texts.h"
 #include "weft/pictures.h"
 #include "weft/series.h"
 #include "weft/trainer.h"
@@ -69,7 +69,7 @@ struct FitOptions {
 /// multilabel and tagging, weft/target_rows.h describes the format of labels. For retrieval, a label is a text. If
 /// run.eval_every is 0, the run evaluates ten times, or every 500 steps if that is more often. Throws an Error if the
 /// options or the rows are invalid, and the Errors of Trainer::run.
-RunResult fit(LabelledTexts training, LabelledTexts validation, const FitOptions& options, RunOptions run);
+RunResult fit(LabeledTexts training, LabeledTexts validation, const FitOptions& options, RunOptions run);
 
 /// Trains a causal or masked language model on windows of a text. The function selects the best checkpoint with the
 /// validation set of the split. Throws an Error if the options are invalid, and the Errors of TextData and

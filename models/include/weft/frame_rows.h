@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "weft/labelled_texts.h"
+#include "weft/labeled_texts.h"
 #include "weft/pictures.h"
 #include "weft/row_data.h"
 #include "weft/target_rows.h"
@@ -17,7 +17,7 @@ namespace weft {
 /// sounds, the model reads the frames of log_mel() with 40 mel filters and a window of 25 ms every 10 ms. For
 /// sequences, the model reads the frames themselves. The spec includes the mean and the standard deviation of each
 /// channel over all rows. Throws an Error if there is no row, or if the rows are texts.
-InputSpec frame_input(const LabelledTexts& rows, std::int64_t patch = 1);
+InputSpec frame_input(const LabeledTexts& rows, std::int64_t patch = 1);
 
 /// Returns the kind of rows that the model reads. If the model has a vocabulary, it reads texts.
 RowContent row_content(const Model& model);
@@ -28,12 +28,12 @@ RowContent row_content(const Model& model);
 Tensor frames_of_row(const std::string& row, const InputSpec& input, std::int64_t longest = 0);
 
 /// Returns the number of frames in the longest row, or the number of patches of a picture.
-std::int64_t longest_row(const LabelledTexts& rows, const InputSpec& input);
+std::int64_t longest_row(const LabeledTexts& rows, const InputSpec& input);
 
 /// Makes the data for the task and the outputs in `kind`, which is the result of find_targets(). Sequences are truncated to `length` frames. Throws an Error if the
 /// training or validation set doesn't match the input, if their labels differ, or if augmentation is requested for rows
 /// that are not pictures.
-std::unique_ptr<RowData> frame_data(LabelledTexts training, LabelledTexts validation, const TargetKind& kind,
+std::unique_ptr<RowData> frame_data(LabeledTexts training, LabeledTexts validation, const TargetKind& kind,
                                     const InputSpec& input, std::int64_t length, std::int64_t batch,
                                     const Augmentation& augmentation = {}, const LearningOptions& learning = {});
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft/data.h"
-#include "weft/labelled_texts.h"
+#include "weft/labeled_texts.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -32,7 +32,7 @@ class PairData : public Data {
   /// Throws an Error if the tokenizer has no symbol for padding or for the beginning of a sequence, if the validation
   /// set has no row, or if length < 2. It also throws an Error if training would have no negative examples. This is the
   /// case if a batch has only one pair, or if all training rows have the same text or the same label.
-  PairData(const LabelledTexts& training, const LabelledTexts& validation, std::shared_ptr<const Tokenizer> tokenizer,
+  PairData(const LabeledTexts& training, const LabeledTexts& validation, std::shared_ptr<const Tokenizer> tokenizer,
            std::int64_t length, std::int64_t batch);
 
   Task task() const noexcept override { return Task::retrieval; }
@@ -51,7 +51,7 @@ class PairData : public Data {
   struct Pairs {
     std::vector<std::vector<std::int64_t>> texts, labels;  // tokens
   };
-  Pairs pairs_of(const LabelledTexts& rows) const;
+  Pairs pairs_of(const LabeledTexts& rows) const;
   void check_negatives() const;
   Batch gather(const Pairs& pairs, const std::vector<std::int64_t>& which) const;
 

@@ -1,5 +1,5 @@
 /// \file
-/// Labeled pictures as training data: LabelledTexts whose rows hold pixels.
+/// Labeled pictures as training data: LabeledTexts whose rows hold pixels.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/labelled_texts.h"
+#include "weft/labeled_texts.h"
 #include "weft/row_data.h"
 
 #pragma GCC visibility push(default)
@@ -28,7 +28,7 @@ struct PictureDecoder {
   std::function<Picture(std::string_view bytes)> decode;
 };
 
-/// Enables read_labelled and TextRows to read files of this format. Training data are one folder of pictures for each
+/// Enables read_labeled and TextRows to read files of this format. Training data are one folder of pictures for each
 /// label. The library itself has no decoders, so it does not depend on other libraries. The `weft` command has decoders
 /// for PNG and JPEG. Throws an Error if a member of the decoder is empty, or if its name is taken. Any thread may call
 /// it at any time.
@@ -37,7 +37,7 @@ void register_picture_decoder(PictureDecoder decoder);
 /// Returns the InputSpec of a model that reads these pictures: their size, patches of `patch` pixels on each side, and
 /// the mean and the standard deviation of each channel over all pictures. Throws an Error if there are no pictures, or
 /// if the patch doesn't divide their height and width.
-InputSpec picture_input(const LabelledTexts& pictures, std::int64_t patch);
+InputSpec picture_input(const LabeledTexts& pictures, std::int64_t patch);
 
 /// Returns the default side of patches for pictures of this size, in pixels. It is the smallest side that divides a
 /// picture into at most 64 patches, or 1 if no side that is smaller than the height and the width does so.
@@ -57,7 +57,7 @@ Tensor picture_tensor(const std::string& pixels, const InputSpec& input);
 /// Makes the data for a classifier of pictures. `input` describes the pictures that the model reads. Gray pictures are
 /// read as color pictures if the input has color. Throws an Error if the training or validation set has pictures of
 /// another size, or if their labels differ.
-std::unique_ptr<RowData> picture_data(LabelledTexts training, LabelledTexts validation, const InputSpec& input,
+std::unique_ptr<RowData> picture_data(LabeledTexts training, LabeledTexts validation, const InputSpec& input,
                                       std::int64_t batch, const Augmentation& augmentation = {});
 
 }  // namespace weft

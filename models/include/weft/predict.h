@@ -17,7 +17,7 @@ namespace weft {
 class Predictor {
  public:
   /// Throws an Error unless the checkpoint's model has one of these tasks and reads either only texts or only rows of
-  /// numbers. Pass a row of numbers as a text, in the format of LabelledTexts::texts (weft/labelled_texts.h).
+  /// numbers. Pass a row of numbers as a text, in the format of LabeledTexts::texts (weft/labeled_texts.h).
   explicit Predictor(Checkpoint checkpoint);
 
   /// The names of the outputs.

@@ -16,7 +16,7 @@ namespace weft {
 struct Series {
   std::vector<std::string> names;           ///< names of the columns
   std::vector<std::vector<float>> columns;  ///< the numbers of each column; all columns have the same length
-  std::string form;                         ///< the format of the file: "CSV", "TSV" or "semicolons"
+  std::string format;                       ///< the format of the file: "CSV", "TSV" or "semicolons"
 
   std::int64_t rows() const noexcept {
     return columns.empty() ? 0 : static_cast<std::int64_t>(columns[0].size());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/labelled_texts.h"
+#include "weft/labeled_texts.h"
 
 #pragma GCC visibility push(default)
 namespace weft {
@@ -15,19 +15,19 @@ namespace weft {
 /// Removes the fraction `share` of the rows from `all` and returns them as a validation or test set. The result has at
 /// least one text, and at least one text remains in `all`. Both sets keep the order of the rows. Throws an Error unless
 /// 0 < share < 1 and there are at least two distinct texts.
-LabelledTexts hold_out(LabelledTexts& all, double share, std::uint64_t seed);
+LabeledTexts hold_out(LabeledTexts& all, double share, std::uint64_t seed);
 
 /// Removes the rows of one of `folds` folds from `all` and returns them. Each row belongs to exactly one of the folds 0
 /// … folds - 1. Throws an Error unless 0 <= fold < folds, folds >= 2, and there are at least `folds` distinct texts.
-LabelledTexts take_fold(LabelledTexts& all, std::int64_t fold, std::int64_t folds, std::uint64_t seed);
+LabeledTexts take_fold(LabeledTexts& all, std::int64_t fold, std::int64_t folds, std::uint64_t seed);
 
 /// Removes every tenth row from `all` and returns these rows, or the last row if there are fewer than ten. An earlier
 /// version of weft split the rows of its runs in this way. The result depends on the order of the rows, so new runs
 /// should not use it.
-LabelledTexts every_tenth(LabelledTexts& all);
+LabeledTexts every_tenth(LabeledTexts& all);
 
 /// Returns the names of the labels that no row has.
-std::vector<std::string> absent_labels(const LabelledTexts& texts);
+std::vector<std::string> absent_labels(const LabeledTexts& texts);
 
 }  // namespace weft
 #pragma GCC visibility pop

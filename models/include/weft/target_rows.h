@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weft/balance.h"
-#include "weft/labelled_texts.h"
+#include "weft/labeled_texts.h"
 #include "weft/row_data.h"
 
 #pragma GCC visibility push(default)
@@ -30,13 +30,13 @@ struct TargetKind {
 /// - retrieval: a label is a text, and there are no outputs.
 ///
 /// If a label has another format, throws an Error that quotes the row. Also throws an Error for any other task.
-TargetKind find_targets(Task task, const LabelledTexts& rows);
+TargetKind find_targets(Task task, const LabeledTexts& rows);
 
 /// Makes the data for the targets that `kind` describes. The row of a text is [cls], its symbols and [sep], as in
 /// ClassifierData, with at most `length` tokens. For tagging, a row is the first `length` symbols of the text, and the
 /// text must have one symbol for each tag. Throws an Error that quotes the row if a label has the wrong format or is
 /// not among the outputs.
-std::unique_ptr<RowData> target_data(const LabelledTexts& training, const LabelledTexts& validation,
+std::unique_ptr<RowData> target_data(const LabeledTexts& training, const LabeledTexts& validation,
                                      const TargetKind& kind, std::shared_ptr<const Tokenizer> tokenizer,
                                      std::int64_t length, std::int64_t batch, const LearningOptions& learning = {});
 

@@ -37,11 +37,11 @@ const char* usual_tokenizer(Task task) noexcept;
 
 /// Returns all texts from which a tokenizer for the task learns: the texts of the rows, of a pair both texts, and for
 /// retrieval also the labels, which are texts. The rows must exist as long as the result.
-Texts texts_to_learn(const LabelledTexts& rows, Task task);
+Texts texts_to_learn(const LabeledTexts& rows, Task task);
 
 /// Makes the data of a task: ClassifierData, PairData, target_data() or frame_data(), whichever fits the task and the
 /// rows. Throws their Errors, and an Error for an option that must have its default value.
-std::unique_ptr<Data> task_data(LabelledTexts training, LabelledTexts validation, const RowTask& task,
+std::unique_ptr<Data> task_data(LabeledTexts training, LabeledTexts validation, const RowTask& task,
                                 const TaskDataOptions& options);
 
 }  // namespace weft

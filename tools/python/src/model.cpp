@@ -77,8 +77,8 @@ class Loaded {
   }
   // Returns the bytes of the checkpoint's model.safetensors.
   std::string bytes() const {
-    if (!saved().info.form.empty())
-      throw Error("[model] expected a checkpoint in weft's own format, got " + saved().info.form +
+    if (!saved().info.format.empty())
+      throw Error("[model] expected a checkpoint in weft's own format, got " + saved().info.format +
                   " (weft convert converts it)");
     return bytes_ ? *bytes_ : os::read_file(file_);
   }

@@ -27,11 +27,11 @@ std::vector<std::string> bytes_of_rows(nb::handle array) {
 }
 
 void add_rows(nb::module_& module) {
-  nb::class_<LabelledOptions>(module, "LabelOptions")
+  nb::class_<LabeledOptions>(module, "LabelOptions")
       .def(
           "__init__",
-          [](LabelledOptions* self, std::vector<std::string> known, bool are_texts) {
-            new (self) LabelledOptions;
+          [](LabeledOptions* self, std::vector<std::string> known, bool are_texts) {
+            new (self) LabeledOptions;
             self->labels = std::move(known);
             self->labels_are_texts = are_texts;
           },
@@ -41,14 +41,14 @@ void add_rows(nb::module_& module) {
   });
   module.def(
       "text_rows",
-      [](std::vector<std::string> texts, const std::vector<std::string>& labels, const LabelledOptions& options) {
-        return Rows{labelled_rows(std::move(texts), labels, options)};
+      [](std::vector<std::string> texts, const std::vector<std::string>& labels, const LabeledOptions& options) {
+        return Rows{labeled_rows(std::move(texts), labels, options)};
       },
       "texts"_a, "labels"_a, "options"_a);
   module.def(
       "frame_rows",
-      [](nb::handle frames, int64_t channels, const std::vector<std::string>& labels, const LabelledOptions& options) {
-        Rows rows{labelled_rows(bytes_of_rows(frames), labels, options)};
+      [](nb::handle frames, int64_t channels, const std::vector<std::string>& labels, const LabeledOptions& options) {
+        Rows rows{labeled_rows(bytes_of_rows(frames), labels, options)};
         rows.all.channels = channels;
         return rows;
       },
@@ -56,8 +56,8 @@ void add_rows(nb::module_& module) {
   module.def(
       "picture_rows",
       [](nb::handle pictures, int64_t height, int64_t width, int64_t channels, const std::vector<std::string>& labels,
-         const LabelledOptions& options) {
-        Rows rows{labelled_rows(bytes_of_rows(pictures), labels, options)};
+         const LabeledOptions& options) {
+        Rows rows{labeled_rows(bytes_of_rows(pictures), labels, options)};
         rows.all.picture = {height, width, channels};
         return rows;
       },

@@ -1,7 +1,7 @@
 // Training rows of a Python program: texts, frames of numbers or pictures, each with a label.
 #pragma once
 #include <nanobind/nanobind.h>
-#include <weft/labelled_texts.h>
+#include <weft/labeled_texts.h>
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace weft::python {
 // Rows in the library's format. Labels are texts. Numbers, several labels and tags are written in the format that
 // weft/target_rows.h reads.
 struct Rows {
-  LabelledTexts all;
+  LabeledTexts all;
 
   // Returns the number of frames in a row, which is the same for all rows, or 0 for texts and pictures.
   std::int64_t frames() const {
@@ -21,7 +21,7 @@ struct Rows {
   }
 };
 
-// Returns the bytes of each row of an array (rows, n). LabelledTexts stores frames (f32) and pictures (bytes, here i8)
+// Returns the bytes of each row of an array (rows, n). LabeledTexts stores frames (f32) and pictures (bytes, here i8)
 // in this format.
 std::vector<std::string> bytes_of_rows(nanobind::handle array);
 

@@ -118,8 +118,8 @@ void train(const Settings& s, nb::object progress, nb::object evaluated, bool ev
 void train_rows(const Rows& rows, const Rows* validation, const Settings& s, nb::object progress, nb::object evaluated,
                 bool every_step) {
   train(s, std::move(progress), std::move(evaluated), every_step, [&](const RunOptions& run) {
-    LabelledTexts training = rows.all;
-    LabelledTexts held = validation != nullptr ? validation->all : hold_out(training, s.validation, s.split_seed);
+    LabeledTexts training = rows.all;
+    LabeledTexts held = validation != nullptr ? validation->all : hold_out(training, s.validation, s.split_seed);
     (void)fit(std::move(training), std::move(held), s, run);
   });
 }
