@@ -1,0 +1,66 @@
+"""Functions that the scripts share: run the weft command, read the results of a run, and print them."""
+import csv
+import json
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+NUMBER = r"-?\d[\d.]*(?:e[+-]?\d+)?"
+
+
+def add_options(parser, seeds=None):
+    """Adds --weft to a parser. Also adds --seeds if its default is given."""
+    parser.add_argument("--weft", default=ROOT / "build/tools/weft",
+                        help="path of the weft command (default: build/tools/weft)")
+    if seeds is not None:
+        parser.add_argument("--seeds", type=int, default=seeds, help=f"number of seeds (default: {seeds})")
+
+
+def run(command, stdout=subprocess.PIPE, **more):
+    """Runs a command whose words may also be paths and numbers. Returns what it printed, or None if stdout is a file.
+    If the command fails, ends the script with the command's error message."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, stdout=stdout, stderr=subprocess.PIPE, text=True, **more)
+    if done.returncode != 0:
+        sys.exit(f"{shlex.join(words)}\n{done.stderr.strip() or f'exit code {done.returncode}'}")
+    return done.stdout
+
+
+def value(printed, name, pattern=NUMBER):
+    """Returns the last text that weft printed at the start of a line after this name, if the text matches the
+    pattern."""
+    found = re.findall(rf"^{re.escape(name)} ({pattern})", printed, re.MULTILINE)
+    if not found:
+        raise LookupError(f"expected a line that begins with \"{name}\" and a value, got:\n{printed}")
+    return found[-1]
+
+
+def figure(printed, name):
+    """Returns the last number that weft printed at the start of a line after this name."""
+    return float(value(printed, name))
+
+
+def metrics(folder):
+    """Returns the entries of a run's metrics.jsonl."""
+    path = Path(folder, "metrics.jsonl")
+    if not path.exists():
+        sys.exit(f"no {path}")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def size(path):
+    """Returns the size in bytes of a file, or of all files in a folder."""
+    return sum(file.stat().st_size for file in path.iterdir()) if path.is_dir() else path.stat().st_size
+
+
+def write_csv(path, header, rows):
+    with open(path, "w", encoding="utf8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+def mean_and_range(values, digits):
+    return f"{statistics.mean(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
