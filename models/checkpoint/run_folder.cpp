@@ -1,5 +1,5 @@
 // The steps of begin() are ordered so that the process may end after any of them; see "A run's folder" in
-// models/README.md.
+// models/design/checkpoint.md.
 #include "weft/run_folder.h"
 
 #include <filesystem>

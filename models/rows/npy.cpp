@@ -11,6 +11,7 @@
 #include "rows/row_file.h"
 #include "text/utf8.h"
 #include "weft/error.h"
+#include "weft/tensor.h"
 
 namespace weft::detail {
 namespace {
@@ -92,8 +93,9 @@ Array parsed_array(std::string_view bytes, const std::string& where) {
       (array.kind == 'b' && digits == 1);
   constexpr std::size_t longest_label = 1 << 16;
   if (!is_number && !(array.kind == 'U' && digits > 0 && digits <= longest_label))
-    throw Error(where + ": expected whole numbers, f32, f64, or texts as labels, got the type " +
-                std::string(type.substr(0, type.find('\'', 1) + 1)));
+    throw Error(where + ": expected an array of integers, booleans, or f32 or f64 numbers, or an array of labels " +
+                "that are texts of at most " + std::to_string(longest_label) +
+                " characters, got an array of the type " + std::string(type.substr(0, type.find('\'', 1) + 1)));
   array.data = bytes.substr(begin + length);
   const std::size_t expected = array.rows() * array.row_size() * array.bytes;
   if (array.data.size() != expected)
@@ -208,8 +210,10 @@ LabeledTexts rows_of(const Array& x) {
   const bool is_usable =
       are_pictures ? x.kind == 'u' && x.bytes == 1 : x.kind != 'U' && (x.shape.size() == 2 || x.shape.size() == 3);
   if (!is_usable || x.row_size() == 0)
-    throw Error(x.where + ": expected numbers (rows, n) or (rows, n, channels), or bytes (rows, height, width) or " +
-                "(rows, height, width, channels)");
+    throw Error(x.where + ": expected an array of numbers with the shape (rows, n) or (rows, n, channels), or " +
+                "pictures as an array of the type u1 with the shape (rows, height, width) or " +
+                "(rows, height, width, channels), got an array of the type " + std::string(1, x.kind) +
+                std::to_string(x.kind == 'U' ? x.bytes / 4 : x.bytes) + " with the shape " + to_string(x.shape));
   if (are_pictures) {
     all.picture = {x.shape[1], x.shape[2], x.shape.size() == 4 ? x.shape[3] : 1};
     for (std::size_t row = 0; row < x.rows(); ++row)

@@ -130,11 +130,11 @@ TEST_CASE("NumPy: damaged and unusable files are refused, and the error names th
   CHECK(contains(with(good.substr(0, good.size() - 1)), "expected 16 bytes after the header, got 15"));
   CHECK(contains(with(npy_of("<f4", "(2, 2)", bytes_of<float>({1, 2, NAN, 4}))), "row 2: a number is not finite"));
   CHECK(contains(with(npy_of(">f4", "(2, 2)", std::string(16, '\0'))), "expected little-endian numbers"));
-  CHECK(contains(with(npy_of("<c8", "(2, 1)", std::string(16, '\0'))), "got the type '<c8'"));
+  CHECK(contains(with(npy_of("<c8", "(2, 1)", std::string(16, '\0'))), "got an array of the type '<c8'"));
   CHECK(contains(with(npy_of("<f4", "(2, 2)", std::string(16, '\0'), true)), "expected an array in C order"));
   CHECK(contains(with(npy_of("<f4", "()", std::string(4, '\0'))), "got a single number"));
-  CHECK(contains(with(npy_of("<f4", "(4,)", std::string(16, '\0'))), "(rows, n) or (rows, n, channels)"));
-  CHECK(contains(with(npy_of("<f4", "(1, 2, 2, 1)", std::string(16, '\0'))), "bytes (rows, height, width)"));
+  CHECK(contains(with(npy_of("<f4", "(4,)", std::string(16, '\0'))), "the type f4 with the shape (4,)"));
+  CHECK(contains(with(npy_of("<f4", "(1, 2, 2, 1)", std::string(16, '\0'))), "type f4 with the shape (1, 2, 2, 1)"));
   CHECK(contains(with(npy_of("<f4", "(1099511627776, 1099511627776)", "")), "the array is too large"));
   CHECK(contains(with(npy_of("<f4", "(3, 2)", std::string(24, '\0'))), "expected a label for each of 3 rows, got 2"));
   CHECK(contains(with(npy_of("<f4", "(1, 2)", std::string(8, '\0'))), "expected a label for each of 1 rows, got 2"));

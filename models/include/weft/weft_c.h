@@ -3,9 +3,11 @@
 /// and load models, describe a model, run a model on tokens, classify texts, and continue texts. This interface is part
 /// of the same library as the C++ interface.
 ///
-/// - A function that can fail returns a weft_status. If this is not WEFT_OK, the call did nothing, its outputs are
-///   unchanged (except counts), and weft_last_error() says what the function expected and what it got. No exception
-///   crosses this interface.
+/// - A function that can fail returns a weft_status. If this is not WEFT_OK, weft_last_error() says what the function
+///   expected and what it got. No exception crosses this interface.
+/// - A call that fails leaves its outputs unchanged, except counts. It also leaves models and streams unchanged. Two
+///   functions may do a part of their work before they fail. weft_generate has then already passed symbols to its
+///   callback, and the count says how many. weft_train may already have written files to its folder.
 /// - A null pointer where a pointer is required, an invalid size or a buffer that is too small causes an error status,
 ///   never a crash. But no function can detect that a buffer is smaller than its `capacity` says.
 /// - A function that writes to the caller's buffer takes a `capacity`, in elements, and a `count` (which may be NULL).
