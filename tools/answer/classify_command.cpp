@@ -185,7 +185,7 @@ Command classify_command(CLI::App& weft, weft::Ranks*) {
             "labels", "Print a JSON object for each text");
   command->add_flag("--csv", o->csv, "Print the rows as CSV, with additional columns for labels and probabilities")
       ->excludes(command->get_option("--json"));
-  o->format.add_to(*command, command->get_option("file"));
+  o->data_options.add_to(*command, command->get_option("file"));
   command->footer(
       "For each text, prints LABEL, a tab and PROBABILITY. The results are in the order of the texts and\n"
       "are printed as soon as they are known.\n"

@@ -53,7 +53,7 @@ Command embed_command(CLI::App& weft, weft::Ranks*) {
                                        "input)")
                           ->type_name("FILE");
   add_text(*command, "--out", "FILE", o->out, "Write the vectors as a NumPy file (.npy, f32) instead of JSON lines");
-  o->format.add_to(*command, file);
+  o->data_options.add_to(*command, file);
   command->footer(
       "Prints a JSON object for each text. It contains the text and its vector, whose norm is 1. For a\n"
       "model that was trained with --task retrieval, the vector is the model's output. For any other model\n"

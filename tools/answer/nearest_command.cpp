@@ -98,7 +98,7 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   add_text(*command, "--vectors", "FILE", o->vectors,
            "File with the vectors of the corpus, written by weft embed --out");
   command->add_flag("--json", o->json, "Print a JSON object for each query");
-  o->format.add_to(*command, corpus);
+  o->data_options.add_to(*command, corpus);
   command->footer(
       "Prints SIMILARITY, a tab and TEXT for each of the nearest texts, starting with the nearest. The\n"
       "similarity is the cosine of the angle between the vectors of the query and of the text (see weft\n"

@@ -36,7 +36,7 @@ void MeasuredData::add_to(CLI::App& command) {
       "File or folder of labeled rows, as for weft train --data. All rows are measured, but for a forecast only "
       "the last tenth");
   of_data->excludes(of_text);
-  format.add_to(command, of_data);
+  data_options.add_to(command, of_data);
   command.add_flag("--all", all, "Measure the whole text")->needs(of_text);
   with_data_ = {add_number(command, "--seq-len", seq_len, {1}, "Length of the sequences",
                            "as in training, or else the seq_len of the config"),
@@ -83,7 +83,7 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
       std::cerr << data << ": measuring the last tenth of the rows" << std::endl;
       return measured_series(checkpoint, weft::read_series(data, columns), options, {90, 10});
     }
-    weft::LabeledOptions options = format.labeled(model.task(), checkpoint.info.labels);
+    weft::LabeledOptions options = data_options.labeled(model.task(), checkpoint.info.labels);
     options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
     if (const TextColumns columns = columns_of_run(run); !columns.second.empty()) set_text_columns(columns, options);
     check_second_columns(options, checkpoint, data);
