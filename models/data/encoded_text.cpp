@@ -222,8 +222,9 @@ void EncodedText::copy(std::int64_t begin, std::int64_t count, std::int64_t* out
       out[i] = wide;
     }
     if (out[i] >= symbols_)
-      throw Error("[text] expected ids below " + std::to_string(symbols_) + ", got " + std::to_string(out[i]) +
-                  ": the file in which weft stores the text's ids was changed while weft read it; remove that file");
+      throw Error("[text] expected ids below " + std::to_string(symbols_) + ", got " + std::to_string(out[i]) + ": \"" +
+                  file_->path() +
+                  "\", in which weft stores the text's ids, was changed while weft was reading it; remove that file");
   }
 }
 

@@ -11,8 +11,8 @@
 namespace weft::detail {
 
 struct RowFormat {
-  DataFormat kind = DataFormat::csv;    // neither automatic nor folders
-  Dialect dialect;                      // csv, tsv, semicolon
+  DataFormat kind = DataFormat::csv;  // neither automatic nor folders
+  Dialect dialect;                    // csv, tsv, semicolon
   bool header = false;
   std::size_t columns = 2;               // fields of each row
   std::vector<std::string> names;        // names of the columns, if any; jsonl: the keys, the label's first

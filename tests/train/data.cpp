@@ -86,7 +86,7 @@ TEST_CASE("the percentages of a text's parts are three whole numbers whose sum i
 }
 
 TEST_CASE("training windows: the next character is the target, and none is from the last tenth") {
-  // Each character occurs once, so a window shows its position.
+  // Each character occurs once, so the characters of a window reveal where it starts.
   std::string text;
   for (int c = 0; c < 100; ++c) text += {static_cast<char>(0xC4 + c / 64), static_cast<char>(0x80 + c % 64)};
   const auto v = characters(text);

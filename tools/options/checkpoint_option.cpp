@@ -26,9 +26,9 @@ void CheckpointOption::add_pad_to(CLI::App& command) {
 }
 
 void CheckpointOption::add_copy_to(CLI::App& command) {
-  command.add_flag(
-      "--copy", copy,
-      "Read the weights into memory instead of mapping model.safetensors, which may then change while weft runs");
+  command.add_flag("--copy", copy,
+                   "Read the weights into memory instead of mapping model.safetensors, so that the file can be changed "
+                   "while weft runs");
 }
 
 weft::Checkpoint CheckpointOption::load() const {

@@ -64,8 +64,6 @@ void note_absent(const char* part, const LabeledTexts& texts, std::vector<std::s
                   grouped(std::ssize(texts.names)) + " (" + some_labels(absent) + ")");
 }
 
-}  // namespace
-
 // Adds a note that says how many texts of the part also occur in the training set. The model may have memorized these
 // texts, so they say nothing about new texts.
 void note_known(const char* part, const LabeledTexts& texts, const LabeledTexts& training,
@@ -74,9 +72,11 @@ void note_known(const char* part, const LabeledTexts& texts, const LabeledTexts&
   const auto count = std::count_if(texts.texts.begin(), texts.texts.end(),
                                    [&](const std::string& text) { return known.count(text) > 0; });
   if (count > 0)
-    notes.push_back(grouped(count) + " of " + rows_of(texts) + " rows of " + part +
-                    " have a text that also occurs in the training set");
+    notes.push_back(std::string("rows of ") + part + " whose text also occurs in the training set: " + grouped(count) +
+                    " of " + rows_of(texts));
 }
+
+}  // namespace
 
 DividedRows divided_rows(const TrainOptions& o, weft::Task task, const std::vector<std::string>& labels) {
   const bool are_classes = task == weft::Task::classifier;

@@ -60,7 +60,7 @@ class Backward {
   /// Adds a contribution that f computes. f itself must not call add() or write(). f usually receives an undefined
   /// tensor and assigns the contribution to it. If input i is a slice of another tensor, f may instead receive a view
   /// of the corresponding slice of that tensor's gradient. If f writes the contribution into this view, no copy is
-  /// needed. f may also assign another tensor.
+  /// needed. f may instead assign another tensor.
   void write(std::size_t i, FunctionRef<void(Tensor& contribution)> f);
 
  private:

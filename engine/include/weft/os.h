@@ -51,7 +51,8 @@ class RandomAccessFile {
   ~RandomAccessFile();
   RandomAccessFile(const RandomAccessFile&) = delete;
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
-  std::uint64_t size() const noexcept { return size_; }  ///< size in bytes when the file was opened
+  std::uint64_t size() const noexcept { return size_; }       ///< size in bytes when the file was opened
+  const std::string& path() const noexcept { return path_; }  ///< the path with which the file was opened
   /// Reads `bytes` bytes at `offset` into `data`. Error if the file has become shorter.
   void read(std::uint64_t offset, void* data, std::size_t bytes) const;
 

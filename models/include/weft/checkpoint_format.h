@@ -39,7 +39,7 @@ std::vector<std::string> checkpoint_formats();  ///< the names of all formats, "
 /// Detects the format of a file or folder and returns its name, or an empty text if the format is unknown.
 std::string find_checkpoint_format(const std::string& path);
 
-/// Reads a checkpoint of that format. If the format can't be read, the Error says what to do instead.
+/// Reads a checkpoint of that format. Throws an Error if weft can only write the format.
 Checkpoint load_checkpoint_as(const std::string& format, const std::string& path, const LoadOptions& options = {});
 /// Writes a checkpoint in that format. Returns notes on what the format can't represent.
 std::vector<std::string> save_checkpoint_as(const std::string& format, const std::string& path,

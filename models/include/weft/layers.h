@@ -119,13 +119,13 @@ NamedParameters parameters_of(const Part& layer) {
 /// y = x Wᵀ + b.
 ///
 /// When no tape records, a call with more than a few rows packs the weight, and the layer keeps this packed copy for
-/// later calls. The copy takes as much memory as the weight. A call that a tape records releases the copy. If the model
+/// later calls. The copy takes as much memory as the weight. A call recorded by a tape releases the copy. If the model
 /// was loaded for inference and the weight is in a mapped file, the layer packs the weight in the second call with more
 /// than a few rows, or in the ninth call with few rows. It then releases the memory of the mapped weight, and all calls
 /// read the packed copy.
 ///
-/// If x is bf16, the packed copy is bf16 and takes half as much memory. The first call that no tape records then packs
-/// the weight, even if x has few rows, because otherwise each call would have to round the weight. The first call also
+/// If x is bf16, the packed copy is bf16 and takes half as much memory. The first call without a tape then packs the
+/// weight, even if x has few rows, because otherwise each call would have to round the weight. The first call also
 /// packs a quantized weight (weft/quantize.h). An i8 weight is packed for quantized_linear, whatever the precision.
 ///
 /// Copies of a layer share the parameters and the packed weight. Several threads may call a layer at the same time,

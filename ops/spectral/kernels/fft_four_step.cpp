@@ -259,8 +259,8 @@ struct BinPairs {
   }
 };
 
-// Computes the last pairs first, from values that have not been overwritten. The last pairs may overlap the other
-// pairs, and then hold the same values.
+// Computes the last pairs first, before any of their values are overwritten, but stores them last. The last pairs may
+// overlap the pairs before them. In the overlap, both have the same values, so the order of the stores does not matter.
 template <class T>
 void unpack(int64_t m, const T* w, T weight, T* y) noexcept {
   constexpr int64_t L = simd::lanes<T>;

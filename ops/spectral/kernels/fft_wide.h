@@ -24,8 +24,8 @@ bool is_wide(const FftPass<T>& outer, const FftPass<T>& inner) noexcept {
          outer.radix * inner.radix <= wide_radices;
 }
 
-// Runs the two consecutive passes `outer` and `inner` over the block that starts at row `base`. If `Up` is true, runs
-// both passes in decimation in time. This function is in fft_in_place.cpp.
+// Runs the two consecutive passes `outer` and `inner` over the block that starts at row `base`. If `Up` is true, both
+// are passes of decimation in time, otherwise of decimation in frequency. This function is in fft_in_place.cpp.
 template <bool Up, class T>
 void wide_pass(const FftPass<T>& outer, const FftPass<T>& inner, std::int64_t base, WorkRows<T> rows) noexcept;
 

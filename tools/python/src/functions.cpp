@@ -127,7 +127,7 @@ void add_elementwise(nb::module_& m) {
         const auto [x, y] = operands(a, b);
         return unlocked([&, &x = x, &y = y] { return where(chosen, x, y); });
       },
-      "a where the mask is 1, and b where it is 0.", "mask"_a, "a"_a, "b"_a);
+      "a where the mask is not 0, and b where it is 0.", "mask"_a, "a"_a, "b"_a);
   define(m, "circulant_product",
          "The product with the circulant matrix of each channel: y_i = Σ_j c_((i-j) mod n) x_j; x (b, n, d), c (n, d).",
          circulant_product, "x"_a, "c"_a);
