@@ -25,8 +25,8 @@ struct RowFormat {
 // Returns the format of a file. If the format can't be detected, throws an Error that names the option that sets it.
 RowFormat find_format(const Content& content, const LabeledOptions& options);
 
-// Does the same as find_format for texts to classify, which have no label. For JSON, the names are all keys. Returns none
-// if each line is a text. `ending` is the extension of the file's name, in lower case.
+// Does the same as find_format for texts to classify, which have no label. For JSON, the names are all keys. Returns
+// none if each line is a text. `ending` is the extension of the file's name, in lower case.
 std::optional<RowFormat> find_text_format(const Content& content, const std::string& ending,
                                           const LabeledOptions& options);
 

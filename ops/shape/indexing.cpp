@@ -79,8 +79,8 @@ void gather_elements(const Choice& choice, const T* x, const std::int64_t* index
     while (at < end) {
       const std::int64_t row = at / inner, k = at % inner;
       const T* from = x + choice.outer(row / n) + choice.inner(k);
-      // The rest of a line, or a run along the last axis. The step between their elements of x, apart from the index, is
-      // fixed: for a line it is 0.
+      // The rest of a line, or a run along the last axis. The step between their elements of x, apart from the index,
+      // is fixed: for a line it is 0.
       const std::int64_t step = choice.inner.step();
       const std::int64_t run_end = std::min(end, at + (inner == 1 ? n - row % n : choice.inner.run(k)));
       for (; at < run_end; ++at, from += step) y[at] = from[index[at] * stride];

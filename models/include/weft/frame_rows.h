@@ -30,9 +30,9 @@ Tensor frames_of_row(const std::string& row, const InputSpec& input, std::int64_
 /// Returns the number of frames in the longest row, or the number of patches of a picture.
 std::int64_t longest_row(const LabeledTexts& rows, const InputSpec& input);
 
-/// Makes the data for the task and the outputs in `kind`, which is the result of find_targets(). Sequences are truncated to `length` frames. Throws an Error if the
-/// training or validation set doesn't match the input, if their labels differ, or if augmentation is requested for rows
-/// that are not pictures.
+/// Makes the data for the task and the outputs in `kind`, which is the result of find_targets(). Sequences are
+/// truncated to `length` frames. Throws an Error if the training or validation set doesn't match the input, if their
+/// labels differ, or if augmentation is requested for rows that are not pictures.
 std::unique_ptr<RowData> frame_data(LabeledTexts training, LabeledTexts validation, const TargetKind& kind,
                                     const InputSpec& input, std::int64_t length, std::int64_t batch,
                                     const Augmentation& augmentation = {}, const LearningOptions& learning = {});
