@@ -116,8 +116,16 @@ def test_numbers_of_every_shape():
     y = np.stack([x[:, 0], -x[:, 1]], 1)
     assert train(x, y, arch="gmlp", length=None, steps=2).model.predict(x[:3]).shape == (3, 2)
     assert train(x, y[:, :1], arch="gmlp", length=None, steps=2).model.predict(x[:3]).shape == (3, 1)
-    with pytest.warns(UserWarning, match='40 rows have 40 distinct integers.*task="regression"'):
-        train(x, np.arange(40), arch="gmlp", length=None, steps=2)
+    with pytest.warns(UserWarning, match='40 rows have 40 distinct integers.*task="regression"') as warned:
+        weft.train(x, np.arange(40), arch="gmlp", steps=2, **SMALL)
+    assert warned[0].filename == __file__
+
+
+def test_numbers_of_numpy_as_sizes():
+    model = train(TEXTS, COLORS, d_model=np.int64(16), dropout=np.float32(0.5), steps=np.int64(1)).model
+    assert model.config["d_model"] == 16 and model.config["dropout"] == 0.5
+    with pytest.raises(TypeError, match="config: expected numbers, texts and lists, got <object"):
+        train(TEXTS, COLORS, config={"gamma": object()})
 
 
 def test_tables_of_one_column():
@@ -348,8 +356,12 @@ def test_refused_settings(settings, message):
 
 
 def test_settings_of_another_type():
-    with pytest.raises(TypeError, match="lr: expected a value of the same type as the default, got 'fast'"):
+    with pytest.raises(TypeError, match="lr: expected a number, got 'fast'"):
         train(TEXTS, COLORS, lr="fast")
+    with pytest.raises(TypeError, match="optimizer: expected a str, got 3"):
+        train(TEXTS, COLORS, optimizer=3)
+    with pytest.raises(TypeError, match="seed: expected a value of the same type as the default, got -1"):
+        train(TEXTS, COLORS, seed=-1)
     with pytest.raises(ValueError, match="task: expected one of classifier, .* got 'forcast'"):
         train(TEXTS, COLORS, task="forcast")
     with pytest.raises(ValueError, match="steps, epochs: expected only one of them, got 60 and 2"):

@@ -154,7 +154,7 @@ def _warn_of_numbers(task: str, labels: list[Any]) -> None:
     distinct = len(set(labels))
     if distinct > 20 and distinct > len(labels) / 2:
         warnings.warn(f"labels: {len(labels)} rows have {distinct} distinct integers, each of which becomes a class; "
-                      'give task="regression" if they are numbers to predict', stacklevel=4)
+                      'give task="regression" if they are numbers to predict', stacklevel=7)  # the line that calls weft.train
 
 
 def rows_of(data: Any, labels: Any, task: Union[str, None],

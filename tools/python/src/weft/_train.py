@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Union
 
 from . import _weft
+from ._arguments import checked, config_json
 from ._rows import listed, rows_of, series_of
 
 
@@ -144,6 +144,7 @@ def _settings(**values: Any) -> _weft.Settings:
     return settings
 
 
+@checked
 def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, None] = None,
           validation: Union[float, tuple[Any, Any]] = 0.1, out: Union[str, os.PathLike[str], None] = None,
           overwrite: bool = False, layers: Union[int, None] = None, d_model: Union[int, None] = None,
@@ -222,7 +223,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     source = _source(data, labels, task, validation, length, horizon, targets, season)
     options = _config(arch, source.length, config, layers=layers, d_model=d_model, seq_len=length, dropout=dropout)
     settings = _settings(
-        arch=arch, task=source.task, config=json.dumps(options), length=options.get("seq_len", 0),
+        arch=arch, task=source.task, config=config_json(options), length=options.get("seq_len", 0),
         validation=validation if _is_share(validation) else 0.1, patch=patch or 0, shift=shift, flips=flips,
         steps=steps, epochs=epochs, eval_every=eval_every or 0, batch=source.batch if batch is None else batch, lr=lr,
         schedule=schedule, warmup=warmup, label_smoothing=label_smoothing, ema=ema, balance=balance,
