@@ -68,3 +68,9 @@ def test_operations_can_be_attributes_of_modules_that_are_copied():
     module.activation = ops.gelu
     for twin in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
         np.testing.assert_array_equal(twin.activation(X).numpy(), ops.gelu(X).numpy())
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_optimizers_say_why_they_cannot_be_copied(copied):
+    with pytest.raises(TypeError, match="AdamW: optimizers can't be pickled or copied; pickle or copy the model, and make"):
+        copied(optim.AdamW(nn.Linear(2, 2)))

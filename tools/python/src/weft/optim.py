@@ -41,6 +41,10 @@ class Optimizer(_weft.Optimizer):
                 raise
             raise _weft.Error(f"{error}; every optimizer also has lr, weight_decay and clip") from None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(f"{type(self).__name__}: optimizers can't be pickled or copied; pickle or copy the model, and make "
+                        "a new optimizer for it, which starts without the averages of earlier gradients")
+
 
 _weft.Optimizer.__module__ = "weft.optim"
 _weft.Optimizer.step = with_short_errors(_weft.Optimizer.step)  # type: ignore[method-assign]
