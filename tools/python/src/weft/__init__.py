@@ -229,14 +229,16 @@ class Model:
     def _texts(self, rows: Any) -> list[str]:
         if self._loaded.channels > 0:
             raise TypeError("rows: expected an array of numbers, because the model reads numbers")
-        return _texts(rows)
+        return _list_of_texts(rows)
 
     def embed(self, texts: Union[str, Rows]) -> npt.NDArray[np.float32]:
         """The vectors of texts, (texts, dimensions), or the vector of a single text, (dimensions).
 
         Each vector has the Euclidean norm 1. Models for the task retrieval are trained to compute vectors. For other
         models, a vector is the mean of the features of a text's tokens."""
-        return self.embed([texts])[0] if isinstance(texts, str) else self._loaded.vectors(_texts(texts))
+        if isinstance(texts, str):
+            return self.embed([texts])[0]
+        return self._loaded.vectors(_list_of_texts(texts))
 
     def save(self, folder: Union[str, os.PathLike[str]]) -> None:
         """Writes the model as a checkpoint, which `load` and the command can read.
@@ -302,7 +304,7 @@ class Stream:
         return Stream(self._stream.copy())
 
 
-def _texts(rows: Any) -> list[str]:
+def _list_of_texts(rows: Any) -> list[str]:
     if isinstance(rows, str):
         raise TypeError("rows: expected a list of texts, got a single text; use [text]")
     return [text_of(text) for text in listed("rows", rows)]

@@ -42,8 +42,8 @@ class Optimizer(_weft.Optimizer):
             raise _weft.Error(f"{error}; every optimizer also has lr, weight_decay and clip") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(f"{type(self).__name__}: optimizers can't be pickled or copied; pickle or copy the model, and make "
-                        "a new optimizer for it, which starts without the averages of earlier gradients")
+        raise TypeError(f"{type(self).__name__}: optimizers can't be pickled or copied; pickle or copy the model, and "
+                        "make a new optimizer for it, which starts without the averages of earlier gradients")
 
 
 _weft.Optimizer.__module__ = "weft.optim"
