@@ -159,7 +159,7 @@ def _joined(label: Any, separator: str) -> str:
     return separator.join(names) or separator
 
 
-_CALLER_OF_TRAIN = 7  # how many calls above the warning the line is that calls weft.train
+_CALLER_OF_TRAIN = 7  # the stacklevel of the line that calls weft.train
 
 
 def _warn_of_numbers(task: str, labels: list[Any]) -> None:
