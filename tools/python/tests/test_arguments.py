@@ -39,10 +39,10 @@ def test_arguments_of_python_functions(call, message):
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: nn.Linear(3, 2)(), r"__call__: expected the arguments \(self, x: object\), got \(weft.nn.Linear\)"),
     (lambda: weft.Tape().backward(weft.tensor(X), nn.Linear(2, 2)),
-     r"backward: expected the arguments \(self, result: weft.Tensor, optimizer: weft.optim.Optimizer\), got \(weft.Tape, "
-     r"weft.Tensor, weft.nn.Linear\)"),
+     r"backward: expected the arguments \(self, result: weft.Tensor, optimizer: weft.optim.Optimizer\), "
+     r"got \(weft.Tape, weft.Tensor, weft.nn.Linear\)"),
     (lambda: optim.SGD(nn.Linear(2, 2)).step("fast"), r"step: expected .*, got \(weft.optim.SGD, str\)"),
-    (lambda: ops.softmax(X, axis="last"), r"softmax: expected .*, got \(ndarray, kwargs = { axis: str }\)"),
+    (lambda: ops.softmax(X, axis="last"), r"softmax: expected .*, got \(.*ndarray, kwargs = { axis: str }\)"),
     (lambda: weft.tensor(X).reshape("flat"), r"reshape: expected .*, got \(weft.Tensor, tuple\)"),
     (lambda: weft.Random(1).uniform("a"), r"uniform: expected .*, got \(weft.Random, str\)"),
     (lambda: weft.tensor(X).sum(axis="rows"), "axis: expected None, an integer, or a tuple of at least one integer"),
@@ -72,5 +72,5 @@ def test_operations_can_be_attributes_of_modules_that_are_copied():
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_optimizers_say_why_they_cannot_be_copied(copied):
-    with pytest.raises(TypeError, match="AdamW: optimizers can't be pickled or copied; pickle or copy the model, and make"):
+    with pytest.raises(TypeError, match="AdamW: optimizers can't be pickled or copied; pickle or copy the model"):
         copied(optim.AdamW(nn.Linear(2, 2)))

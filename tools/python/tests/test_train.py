@@ -96,7 +96,8 @@ def test_pictures():
     run = train(x, labels, length=None, patch=4)
     assert [answer.label for answer in run.model.classify(x[[0, 80]])] == ["top", "none"]
     colored = np.repeat(x[:, :, :, None], 3, axis=3)
-    assert train(colored, labels, length=None, steps=2, shift=1, flips=True).model.probabilities(colored).shape == (90, 2)
+    model = train(colored, labels, length=None, steps=2, shift=1, flips=True).model
+    assert model.probabilities(colored).shape == (90, 2)
     with pytest.raises(ValueError, match=r"whose shape ends in \(8, 8, 1\), got \(90, 8, 8, 3\)"):
         run.model.classify(colored)
     with pytest.raises(TypeError, match="expected texts, got numbers"):
@@ -206,12 +207,14 @@ def test_a_forecast(arch):
 
 def test_forecasts_of_several_columns():
     time = np.arange(300)
-    both = train(np.stack([time % 4, 50 - time % 3], 1), None, task="forecast", arch="gmlp", length=12, horizon=2, steps=400)
+    series = np.stack([time % 4, 50 - time % 3], 1)
+    both = train(series, None, task="forecast", arch="gmlp", length=12, horizon=2, steps=400)
     assert both.model.labels == ["0+1", "0+2", "1+1", "1+2"]
-    np.testing.assert_allclose(both.model.forecast(np.stack([time % 4, 50 - time % 3], 1)), [[0, 50], [1, 49]], atol=0.5)
+    np.testing.assert_allclose(both.model.forecast(series), [[0, 50], [1, 49]], atol=0.5)
     one = train(time % 5, None, task="forecast", arch="gmlp", length=8, steps=2).model
     assert one.forecast(time % 5).shape == (1, 1) and one.max_length == 8
-    for wrong, error in ((["a", "b"], TypeError), (np.zeros((0, 2)), TypeError), (np.zeros((2, 2, 2)), TypeError), ([1.0, np.inf], ValueError)):
+    for wrong, error in ((["a", "b"], TypeError), (np.zeros((0, 2)), TypeError), (np.zeros((2, 2, 2)), TypeError),
+                         ([1.0, np.inf], ValueError)):
         with pytest.raises(error, match="data: "):
             train(wrong, None, task="forecast")
     with pytest.raises(weft.Error, match="task forecast, got classifier"):

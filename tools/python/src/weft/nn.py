@@ -172,10 +172,11 @@ def _parameters(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, _w
         parts = value
     elif isinstance(value, (list, tuple)):
         parts = dict(enumerate(value))
+    elif hasattr(value, "named_parameters"):  # a layer
+        for inner, parameter in value.named_parameters():
+            yield f"{name}.{inner}", parameter
+        return
     else:
-        if hasattr(value, "named_parameters"):  # a layer
-            for inner, parameter in value.named_parameters():
-                yield f"{name}.{inner}", parameter
         return
     if id(value) in seen:  # a cycle, such as a child module with a reference to its parent
         return
