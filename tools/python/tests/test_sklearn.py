@@ -21,7 +21,8 @@ COLORS = ["red", "green", "red", "yellow", "green", "yellow"] * 6
 
 @pytest.mark.parametrize("estimator", [WeftClassifier(**SMALL), WeftRegressor(**SMALL)], ids=lambda e: type(e).__name__)
 def test_check_estimator(estimator):
-    failed = [result for result in check_estimator(estimator, on_fail=None, on_skip=None) if result["status"] == "failed"]
+    results = check_estimator(estimator, on_fail=None, on_skip=None)
+    failed = [result for result in results if result["status"] == "failed"]
     assert not failed, [(result["check_name"], result["exception"]) for result in failed]
 
 

@@ -35,7 +35,8 @@ def test_toeplitz_product_is_that_of_torch_fft(n, causal):
     y, expected = weft.torch.toeplitz_product(x, t, causal), by_torch(x, t, causal)
     torch.testing.assert_close(y, expected, rtol=0, atol=1e-10)
     w = torch.randn_like(y)
-    for got, wanted in zip(torch.autograd.grad((y * w).sum(), (x, t)), torch.autograd.grad((expected * w).sum(), (x, t))):
+    gradients = torch.autograd.grad((y * w).sum(), (x, t))
+    for got, wanted in zip(gradients, torch.autograd.grad((expected * w).sum(), (x, t))):
         assert got.shape == wanted.shape
         torch.testing.assert_close(got, wanted, rtol=0, atol=1e-9)
 

@@ -96,7 +96,8 @@ def test_pictures():
     run = train(x, labels, length=None, patch=4)
     assert [answer.label for answer in run.model.classify(x[[0, 80]])] == ["top", "none"]
     colored = np.repeat(x[:, :, :, None], 3, axis=3)
-    assert train(colored, labels, length=None, steps=2, shift=1, flips=True).model.probabilities(colored).shape == (90, 2)
+    model = train(colored, labels, length=None, steps=2, shift=1, flips=True).model
+    assert model.probabilities(colored).shape == (90, 2)
     with pytest.raises(ValueError, match=r"whose shape ends in \(8, 8, 1\), got \(90, 8, 8, 3\)"):
         run.model.classify(colored)
     with pytest.raises(TypeError, match="expected texts, got numbers"):
@@ -116,8 +117,16 @@ def test_numbers_of_every_shape():
     y = np.stack([x[:, 0], -x[:, 1]], 1)
     assert train(x, y, arch="gmlp", length=None, steps=2).model.predict(x[:3]).shape == (3, 2)
     assert train(x, y[:, :1], arch="gmlp", length=None, steps=2).model.predict(x[:3]).shape == (3, 1)
-    with pytest.warns(UserWarning, match='40 rows have 40 distinct integers.*task="regression"'):
-        train(x, np.arange(40), arch="gmlp", length=None, steps=2)
+    with pytest.warns(UserWarning, match='40 rows have 40 distinct integers.*task="regression"') as warned:
+        weft.train(x, np.arange(40), arch="gmlp", steps=2, **SMALL)
+    assert warned[0].filename == __file__
+
+
+def test_numbers_of_numpy_as_sizes():
+    model = train(TEXTS, COLORS, d_model=np.int64(16), dropout=np.float32(0.5), steps=np.int64(1)).model
+    assert model.config["d_model"] == 16 and model.config["dropout"] == 0.5
+    with pytest.raises(TypeError, match="config: expected numbers, texts and lists, got <object"):
+        train(TEXTS, COLORS, config={"gamma": object()})
 
 
 def test_tables_of_one_column():
@@ -198,12 +207,14 @@ def test_a_forecast(arch):
 
 def test_forecasts_of_several_columns():
     time = np.arange(300)
-    both = train(np.stack([time % 4, 50 - time % 3], 1), None, task="forecast", arch="gmlp", length=12, horizon=2, steps=400)
+    series = np.stack([time % 4, 50 - time % 3], 1)
+    both = train(series, None, task="forecast", arch="gmlp", length=12, horizon=2, steps=400)
     assert both.model.labels == ["0+1", "0+2", "1+1", "1+2"]
-    np.testing.assert_allclose(both.model.forecast(np.stack([time % 4, 50 - time % 3], 1)), [[0, 50], [1, 49]], atol=0.5)
+    np.testing.assert_allclose(both.model.forecast(series), [[0, 50], [1, 49]], atol=0.5)
     one = train(time % 5, None, task="forecast", arch="gmlp", length=8, steps=2).model
     assert one.forecast(time % 5).shape == (1, 1) and one.max_length == 8
-    for wrong, error in ((["a", "b"], TypeError), (np.zeros((0, 2)), TypeError), (np.zeros((2, 2, 2)), TypeError), ([1.0, np.inf], ValueError)):
+    for wrong, error in ((["a", "b"], TypeError), (np.zeros((0, 2)), TypeError), (np.zeros((2, 2, 2)), TypeError),
+                         ([1.0, np.inf], ValueError)):
         with pytest.raises(error, match="data: "):
             train(wrong, None, task="forecast")
     with pytest.raises(weft.Error, match="task forecast, got classifier"):
@@ -348,8 +359,12 @@ def test_refused_settings(settings, message):
 
 
 def test_settings_of_another_type():
-    with pytest.raises(TypeError, match="lr: expected a value of the same type as the default, got 'fast'"):
+    with pytest.raises(TypeError, match="lr: expected a number, got 'fast'"):
         train(TEXTS, COLORS, lr="fast")
+    with pytest.raises(TypeError, match="optimizer: expected a str, got 3"):
+        train(TEXTS, COLORS, optimizer=3)
+    with pytest.raises(TypeError, match="seed: expected a value of the same type as the default, got -1"):
+        train(TEXTS, COLORS, seed=-1)
     with pytest.raises(ValueError, match="task: expected one of classifier, .* got 'forcast'"):
         train(TEXTS, COLORS, task="forcast")
     with pytest.raises(ValueError, match="steps, epochs: expected only one of them, got 60 and 2"):

@@ -28,12 +28,14 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _weft, nn, ops, optim
+from ._arguments import checked, with_short_errors
 from ._rows import is_numbers, listed, numbers_for, series_of, text_of
 from ._train import Run, train
 from ._weft import Error, Gradients, Parameter, Random, Tape, Tensor
 
 __version__: str = _weft.version
-Error.__module__ = "weft"
+for _type in (Error, Gradients, Parameter, Random, Tape, Tensor):
+    _type.__module__ = "weft"
 Error.__doc__ = "An error of weft: the message says what was expected and what was given."
 
 __all__ = ["Error", "Gradients", "Model", "Parameter", "Prediction", "Random", "Run", "Stream", "Tape", "Tensor",
@@ -43,6 +45,11 @@ __all__ = ["Error", "Gradients", "Model", "Parameter", "Prediction", "Random", "
 Rows = Any  # a list of texts, an array of numbers (rows, n) or (rows, n, channels), or an array of pictures
 ArrayLike = Any  # a numpy array, or any array with DLPack or the buffer protocol
 
+for _type, _names in ((Tape, ("watch", "gradients", "backward")), (Random, ("split", "uniform", "normal"))):
+    for _name in _names:
+        setattr(_type, _name, with_short_errors(getattr(_type, _name)))
+del _type, _names, _name
+
 
 class Prediction(NamedTuple):
     """A label and its probability, from 0 to 1."""
@@ -51,6 +58,7 @@ class Prediction(NamedTuple):
     probability: float
 
 
+@checked
 def load(folder: Union[str, os.PathLike[str]], precision: Union[str, None] = None, *, copy: bool = False) -> Model:
     """Loads a checkpoint for inference.
 
@@ -141,6 +149,7 @@ class Model:
             return self._loaded.logits(ids[None])[0]
         return self._loaded.logits(ids)
 
+    @checked
     def encode(self, text: str) -> npt.NDArray[np.int64]:
         """The tokens of a text, (n)."""
         return self._loaded.encode(text)
@@ -220,14 +229,16 @@ class Model:
     def _texts(self, rows: Any) -> list[str]:
         if self._loaded.channels > 0:
             raise TypeError("rows: expected an array of numbers, because the model reads numbers")
-        return _texts(rows)
+        return _list_of_texts(rows)
 
     def embed(self, texts: Union[str, Rows]) -> npt.NDArray[np.float32]:
         """The vectors of texts, (texts, dimensions), or the vector of a single text, (dimensions).
 
         Each vector has the Euclidean norm 1. Models for the task retrieval are trained to compute vectors. For other
         models, a vector is the mean of the features of a text's tokens."""
-        return self.embed([texts])[0] if isinstance(texts, str) else self._loaded.vectors(_texts(texts))
+        if isinstance(texts, str):
+            return self.embed([texts])[0]
+        return self._loaded.vectors(_list_of_texts(texts))
 
     def save(self, folder: Union[str, os.PathLike[str]]) -> None:
         """Writes the model as a checkpoint, which `load` and the command can read.
@@ -246,6 +257,7 @@ class Model:
         """An empty text that grows token by token. The model must be a causal language model."""
         return Stream(self._loaded.stream())
 
+    @checked
     def generate(self, prompt: str = "", tokens: int = 200, *, temperature: float = 1.0, top_k: int = 0,
                  top_p: float = 1.0, seed: int = 1, stop: Sequence[str] = ()) -> Iterator[str]:
         """Continues a text. Returns an iterator over the pieces that follow the prompt, and computes each on demand.
@@ -292,7 +304,7 @@ class Stream:
         return Stream(self._stream.copy())
 
 
-def _texts(rows: Any) -> list[str]:
+def _list_of_texts(rows: Any) -> list[str]:
     if isinstance(rows, str):
         raise TypeError("rows: expected a list of texts, got a single text; use [text]")
     return [text_of(text) for text in listed("rows", rows)]
@@ -351,6 +363,7 @@ def tensor(values: Any, dtype: Any = None) -> Tensor:
     return made if dtype in (None, made.dtype) else ops.cast(made, dtype)
 
 
+@checked
 def toeplitz_product(x: ArrayLike, t: ArrayLike, causal: bool = False, *,
                      form: str = "automatic") -> npt.NDArray[Any]:
     """TNN's mixing (arXiv 2305.04749): y_i = sum over j of t_(i-j) x_j, in O(n log n).
@@ -363,6 +376,7 @@ def toeplitz_product(x: ArrayLike, t: ArrayLike, causal: bool = False, *,
     return _weft.toeplitz_product(x, t, causal, form, False)
 
 
+@checked
 def fourier_mix(x: ArrayLike, sequence_dim: int = -2, hidden_dim: int = -1) -> npt.NDArray[Any]:
     """FNet's mixing (arXiv 2105.03824): the real part of the Fourier transform along both axes, without normalization.
 
@@ -371,6 +385,7 @@ def fourier_mix(x: ArrayLike, sequence_dim: int = -2, hidden_dim: int = -1) -> n
     return _weft.fourier_mix(x, sequence_dim, hidden_dim, False)
 
 
+@checked
 def set_threads(count: int) -> None:
     """Sets the number of threads that weft uses in the whole process, from 1 to 1024."""
     _weft.set_threads(count)

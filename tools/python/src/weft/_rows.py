@@ -52,10 +52,15 @@ def numbers_of(data: Any) -> npt.NDArray[Any]:
         hint = "; a single row needs an axis for rows: x[None]" if frames.ndim == 1 else ""
         raise ValueError("data: expected numbers (rows, n) or (rows, n, channels), or pictures (rows, height, width[, "
                          f"channels]) of uint8, got shape {given.shape} of {given.dtype}{hint}")
-    if not np.isfinite(frames).all():
-        row = int(np.argwhere(~np.isfinite(frames))[0][0])
-        raise ValueError(f"data: row {row} has a NaN, or a number that is infinite or too large for float32")
+    _check_finite(frames)
     return np.ascontiguousarray(frames)
+
+
+def _check_finite(numbers: npt.NDArray[np.float32]) -> None:
+    is_finite = np.isfinite(numbers)
+    if not is_finite.all():
+        row = int(np.argwhere(~is_finite)[0][0])
+        raise ValueError(f"data: row {row} has a NaN, or a number that is infinite or too large for float32")
 
 
 def flat(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -70,12 +75,15 @@ def numbers_for(loaded: _weft.Loaded, data: Any) -> npt.NDArray[Any]:
     if loaded.channels == 0:
         raise TypeError(f"rows: expected texts, got numbers of shape {numbers.shape}")
     height, width, channels = loaded.picture
-    wanted = (height, width, channels) if height > 0 else (channels,)
-    if numbers.shape[-len(wanted):] != wanted or numbers.ndim != (4 if height > 0 else 3):
-        shape = "pictures (rows, height, width, channels)" if height > 0 else "numbers (rows, n, channels)"
-        hint = "; a single picture needs an axis for rows: x[None]" if np.shape(data) in (wanted, wanted[:-1]) else ""
+    if height > 0:
+        wanted, axes, shape = (height, width, channels), 4, "pictures (rows, height, width, channels)"
+    else:
+        wanted, axes, shape = (channels,), 3, "numbers (rows, n, channels)"
+    if numbers.ndim != axes or numbers.shape[-len(wanted):] != wanted:
+        is_one_row = np.shape(data) in (wanted, wanted[:-1])
+        hint = "; a single picture needs an axis for rows: x[None]" if is_one_row else ""
         raise ValueError(f"rows: expected {shape} whose shape ends in {wanted}, got {np.shape(data)}{hint}")
-    if height == 0 and 0 < loaded.max_length < numbers.shape[1]:
+    if axes == 3 and 0 < loaded.max_length < numbers.shape[1]:
         raise ValueError(f"rows: expected at most {loaded.max_length} frames, got {numbers.shape[1]}")
     return flat(numbers)
 
@@ -98,11 +106,9 @@ def series_of(data: Any) -> tuple[npt.NDArray[np.float32], list[str]]:
         raise TypeError(f"data: expected a series of numbers (n) or (n, columns), got {given.dtype} of shape "
                         f"{given.shape}")
     numbers = np.ascontiguousarray(given.reshape(len(given), -1), dtype=np.float32)
-    if not np.isfinite(numbers).all():
-        row = int(np.argwhere(~np.isfinite(numbers))[0][0])
-        raise ValueError(f"data: row {row} has a NaN, or a number that is infinite or too large for float32")
-    names = getattr(data, "columns", None)
-    return numbers, [str(name) for name in (range(numbers.shape[1]) if names is None else names)]
+    _check_finite(numbers)
+    names = getattr(data, "columns", range(numbers.shape[1]))
+    return numbers, [str(name) for name in names]
 
 
 def _plain(label: Any, row: int) -> Any:
@@ -136,15 +142,24 @@ def label_text(task: str, label: Any) -> str:
     """A label in the text format that the library reads."""
     if task == "regression":
         return " ".join(_number(value) for value in (label if isinstance(label, list) else [label]))
-    separator = {"multilabel": "|", "tagging": " "}.get(task)
-    if separator is None or (task == "tagging" and isinstance(label, str)):
-        return str(label)
+    if task == "multilabel":
+        return _joined(label, "|")
+    if task == "tagging" and not isinstance(label, str):
+        return _joined(label, " ")
+    return str(label)
+
+
+def _joined(label: Any, separator: str) -> str:
+    """The names in a list, with a separator between them. An empty list becomes the separator itself."""
     if not isinstance(label, list):
         raise TypeError(f"labels: expected a list of labels for each row, got {label!r}")
     names = [str(name) for name in label]
     if wrong := [name for name in names if separator in name or not name]:
         raise ValueError(f"labels: expected nonempty names without {separator!r}, got {wrong[0]!r}")
     return separator.join(names) or separator
+
+
+_CALLER_OF_TRAIN = 7  # the stacklevel of the line that calls weft.train
 
 
 def _warn_of_numbers(task: str, labels: list[Any]) -> None:
@@ -154,7 +169,7 @@ def _warn_of_numbers(task: str, labels: list[Any]) -> None:
     distinct = len(set(labels))
     if distinct > 20 and distinct > len(labels) / 2:
         warnings.warn(f"labels: {len(labels)} rows have {distinct} distinct integers, each of which becomes a class; "
-                      'give task="regression" if they are numbers to predict', stacklevel=4)
+                      'give task="regression" if they are numbers to predict', stacklevel=_CALLER_OF_TRAIN)
 
 
 def rows_of(data: Any, labels: Any, task: Union[str, None],
@@ -177,7 +192,9 @@ def rows_of(data: Any, labels: Any, task: Union[str, None],
         raise ValueError(f"data: expected at least 2 rows, got {len(rows)} row")
     options = _weft.LabelOptions(known or [], task == "retrieval")
     if isinstance(rows, list):
-        return _weft.text_rows(rows, texts, options), task
-    if rows.ndim == 4:
-        return _weft.picture_rows(flat(rows), *rows.shape[1:], texts, options), task
-    return _weft.frame_rows(flat(rows), rows.shape[2], texts, options), task
+        made = _weft.text_rows(rows, texts, options)
+    elif rows.ndim == 4:
+        made = _weft.picture_rows(flat(rows), *rows.shape[1:], texts, options)
+    else:
+        made = _weft.frame_rows(flat(rows), rows.shape[2], texts, options)
+    return made, task

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Union
 
 from . import _weft
+from ._arguments import checked, config_json
 from ._rows import listed, rows_of, series_of
 
 
@@ -36,16 +36,27 @@ class Run:
         return f"<weft.Run {self.model!r}, validation loss {self.best['loss']:.4f}>"
 
 
-class _Display:
-    """One line of progress, which each update overwrites in the terminal or the notebook."""
+class _Reporter:
+    """Shows the progress of a run in one line, which each step overwrites, and keeps the metrics of the evaluations."""
 
-    def __init__(self, shown: bool) -> None:
-        self.shown, self.width = shown, 0
+    def __init__(self, shown: bool, callback: Union[Callable[[int, float], Any], None]) -> None:
+        self.metrics: list[dict[str, Any]] = []
+        self._shown, self._callback, self._width = shown, callback, 0
 
-    def show(self, text: str, end: str = "") -> None:
-        if self.shown:
-            print("\r" + text.ljust(self.width), end=end, file=sys.stderr, flush=True)
-            self.width = 0 if end else len(text)
+    def stepped(self, step: int, total: int, loss: float, rate: float, seconds_left: float) -> None:
+        self._show(f"step {step}/{total}  loss {loss:.4f}  {seconds_left:.0f} s left")
+        if self._callback is not None:
+            self._callback(step, loss)
+
+    def evaluated(self, metrics: dict[str, Any]) -> None:
+        self.metrics.append(metrics)
+        others = "".join(f", {name} {value:.4g}" for name, value in metrics.items() if name not in ("step", "loss"))
+        self._show(f"step {metrics['step']}: validation loss {metrics['loss']:.4f}{others}", "\n")
+
+    def _show(self, text: str, end: str = "") -> None:
+        if self._shown:
+            print("\r" + text.ljust(self._width), end=end, file=sys.stderr, flush=True)
+            self._width = 0 if end else len(text)
 
 
 _TASKS = ("classifier", "regression", "multilabel", "tagging", "retrieval", "causal-lm", "masked-lm", "forecast")
@@ -57,7 +68,46 @@ class _Source(NamedTuple):
     task: str
     length: int  # length of the sequences; 0 if the data do not determine it
     batch: int  # the default batch size
-    start: Callable[..., None]  # start(settings, progress, evaluated, every_step)
+    start: Callable[..., None]  # start(settings, stepped, evaluated, every_step) trains on the data
+
+
+def _is_share(validation: Any) -> bool:
+    return isinstance(validation, (float, int))
+
+
+def _check_unlabeled(labels: Any, validation: Any) -> None:
+    """Raises an error unless the arguments suit a text or a series."""
+    if labels is not None:
+        raise TypeError("labels: expected None for a text or a series")
+    if not _is_share(validation):
+        raise TypeError("validation: expected a number, the share at the end of the data, got "
+                        f"{type(validation).__name__}")
+
+
+def _text_source(data: Any, task: str) -> _Source:
+    text = data if isinstance(data, str) else "\n".join(map(str, listed("data", data)))
+    return _Source(task, length=0, batch=12, start=lambda *how: _weft.train_text(text, *how))
+
+
+def _series_source(data: Any, length: int, horizon: int, targets: Union[Sequence[str], None], season: int) -> _Source:
+    numbers, names = series_of(data)
+    chosen = list(targets) if targets is not None else names
+    return _Source("forecast", length=length, batch=32,
+                   start=lambda *how: _weft.train_series(numbers, names, chosen, horizon, season, *how))
+
+
+def _row_source(data: Any, labels: Any, task: Union[str, None], validation: Any) -> _Source:
+    if labels is None:
+        raise TypeError("labels: expected one label for each row. Data without labels can be one text (a str), a "
+                        'list of texts with task="causal-lm", or a series with task="forecast"')
+    rows, task = rows_of(data, labels, task)
+    held_out = None
+    if not _is_share(validation):
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise TypeError(f"validation: expected a share or a pair (data, labels), got {validation!r}")
+        held_out, _ = rows_of(*validation, task, rows.names if task == "classifier" else None)
+    return _Source(task, length=rows.frames, batch=64 if task == "retrieval" else 32,
+                   start=lambda *how: _weft.train_rows(rows, held_out, *how))
 
 
 def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None], horizon: int,
@@ -67,33 +117,34 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
         raise ValueError(f"task: expected one of {', '.join(_TASKS)}, got {task!r}")
     if isinstance(data, (str, os.PathLike)) and len(os.fspath(data)) < 1000 and os.path.isfile(data):
         raise ValueError(f"data: expected a text, got the name of the file {str(data)!r}; use open(name).read()")
-    is_text = isinstance(data, str) or task in ("causal-lm", "masked-lm")
-    if is_text or task == "forecast":
-        if labels is not None:
-            raise TypeError("labels: expected None for a text or a series")
-        if not isinstance(validation, (float, int)):
-            raise TypeError("validation: expected a number, the share at the end of the data, got "
-                            f"{type(validation).__name__}")
-        if is_text:
-            text = data if isinstance(data, str) else "\n".join(map(str, listed("data", data)))
-            return _Source(task or "causal-lm", 0, 12, lambda *how: _weft.train_text(text, *how))
-        numbers, names = series_of(data)
-        chosen = list(targets) if targets is not None else names
-        return _Source("forecast", length or 64, 32,
-                       lambda *how: _weft.train_series(numbers, names, chosen, horizon, season, *how))
-    if labels is None:
-        raise TypeError("labels: expected one label for each row. Data without labels can be one text (a str), a "
-                        'list of texts with task="causal-lm", or a series with task="forecast"')
-    rows, task = rows_of(data, labels, task)
-    held = None
-    if not isinstance(validation, (float, int)):
-        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-            raise TypeError(f"validation: expected a share or a pair (data, labels), got {validation!r}")
-        held = rows_of(*validation, task, rows.names if task == "classifier" else None)[0]
-    return _Source(task, rows.frames, 64 if task == "retrieval" else 32,
-                   lambda *how: _weft.train_rows(rows, held, *how))
+    if isinstance(data, str) or task in ("causal-lm", "masked-lm"):
+        _check_unlabeled(labels, validation)
+        return _text_source(data, task or "causal-lm")
+    if task == "forecast":
+        _check_unlabeled(labels, validation)
+        return _series_source(data, length or 64, horizon, targets, season)
+    return _row_source(data, labels, task, validation)
 
 
+def _config(arch: str, data_length: int, given: Union[dict[str, Any], None], **sizes: Any) -> dict[str, Any]:
+    """The options of the architecture. Sizes that are not None replace the given options of the same names."""
+    config = {**(given or {}), **{name: size for name, size in sizes.items() if size is not None}}
+    if data_length > 0 and arch in ("gmlp", "tnn", "fnet"):
+        config.setdefault("seq_len", data_length)
+    return config
+
+
+def _settings(**values: Any) -> _weft.Settings:
+    settings = _weft.Settings()
+    for name, value in values.items():
+        try:
+            setattr(settings, name, value)
+        except TypeError:
+            raise TypeError(f"{name}: expected a value of the same type as the default, got {value!r}") from None
+    return settings
+
+
+@checked
 def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, None] = None,
           validation: Union[float, tuple[Any, Any]] = 0.1, out: Union[str, os.PathLike[str], None] = None,
           overwrite: bool = False, layers: Union[int, None] = None, d_model: Union[int, None] = None,
@@ -170,43 +221,26 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     if steps is not None and epochs is not None:
         raise ValueError(f"steps, epochs: expected only one of them, got {steps} and {epochs}")
     source = _source(data, labels, task, validation, length, horizon, targets, season)
-    fields = dict(config or {})
-    for name, value in (("layers", layers), ("d_model", d_model), ("seq_len", length), ("dropout", dropout)):
-        if value is not None:
-            fields[name] = value
-    if source.length > 0 and arch in ("gmlp", "tnn", "fnet"):
-        fields.setdefault("seq_len", source.length)
-    settings = _weft.Settings()
-    for name, value in {
-            "arch": arch, "task": source.task, "config": json.dumps(fields), "length": fields.get("seq_len", 0),
-            "validation": validation if isinstance(validation, (float, int)) else 0.1, "patch": patch or 0,
-            "shift": shift, "flips": flips, "steps": steps, "epochs": epochs, "eval_every": eval_every or 0,
-            "batch": batch if batch is not None else source.batch, "lr": lr, "schedule": schedule, "warmup": warmup,
-            "label_smoothing": label_smoothing, "ema": ema, "balance": balance, "tokenizer": tokenizer or "",
-            "vocabulary_size": vocabulary_size, "min_count": min_count, "dimensions": dimensions, "patience": patience,
-            "best_by": best_by, "precision": precision, "seed": seed, "overwrite": overwrite}.items():
-        try:
-            setattr(settings, name, value)
-        except TypeError:
-            raise TypeError(f"{name}: expected a value of the same type as the default, got {value!r}") from None
+    options = _config(arch, source.length, config, layers=layers, d_model=d_model, seq_len=length, dropout=dropout)
+    settings = _settings(
+        arch=arch, task=source.task, config=config_json(options), length=options.get("seq_len", 0),
+        validation=validation if _is_share(validation) else 0.1, patch=patch or 0, shift=shift, flips=flips,
+        steps=steps, epochs=epochs, eval_every=eval_every or 0, batch=source.batch if batch is None else batch, lr=lr,
+        schedule=schedule, warmup=warmup, label_smoothing=label_smoothing, ema=ema, balance=balance,
+        tokenizer=tokenizer or "", vocabulary_size=vocabulary_size, min_count=min_count, dimensions=dimensions,
+        patience=patience, best_by=best_by, precision=precision, seed=seed, overwrite=overwrite)
     settings.set_optimizer(optimizer, optimizer_options or {}, weight_decay, clip)
-
-    display, metrics = _Display(progress), []
-
-    def stepped(step: int, total: int, loss: float, rate: float, seconds_left: float) -> None:
-        display.show(f"step {step}/{total}  loss {loss:.4f}  {seconds_left:.0f} s left")
-        if callback is not None:
-            callback(step, loss)
-
-    def evaluated(measured: dict[str, Any]) -> None:
-        metrics.append(measured)
-        others = "".join(f", {name} {value:.4g}" for name, value in measured.items() if name not in ("step", "loss"))
-        display.show(f"step {measured['step']}: validation loss {measured['loss']:.4f}{others}", "\n")
-
-    from . import _from_bytes
+    reporter = _Reporter(progress, callback)
     with tempfile.TemporaryDirectory(prefix="weft-") as temporary:
         settings.folder = os.fspath(out) if out is not None else os.path.join(temporary, "run")
-        source.start(settings, stepped, evaluated, callback is not None)
-        with open(os.path.join(settings.folder, "best", "model.safetensors"), "rb") as file:
-            model = _from_bytes(file.read(), None)
-    return Run(model, metrics, settings.folder if out is not None else None)
+        source.start(settings, reporter.stepped, reporter.evaluated, callback is not None)
+        model = _best_model(settings.folder)
+    return Run(model, reporter.metrics, settings.folder if out is not None else None)
+
+
+def _best_model(folder: str) -> Any:
+    """The best checkpoint of a run, read into memory, so that the model does not depend on the run's folder."""
+    from . import _from_bytes  # not at the top, because weft/__init__.py imports this file
+
+    with open(os.path.join(folder, "best", "model.safetensors"), "rb") as file:
+        return _from_bytes(file.read(), None)

@@ -20,7 +20,6 @@ only while no training step runs.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from typing import Any, Union
@@ -29,16 +28,18 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _weft
+from ._arguments import checked, config_json, with_short_errors
 
 __all__ = ["Embedding", "FnetLayer", "GmlpBlock", "LayerNorm", "Linear", "Module", "TnnLayer", "seed"]
 
 _seed, _made = 1, 0
 
 
+@checked
 def seed(value: int) -> None:
     """Sets the seed of all layers that are made after this call."""
     global _seed, _made
-    _seed, _made = value, 0
+    _seed, _made = int(value), 0
 
 
 def _next_seed() -> int:
@@ -48,9 +49,11 @@ def _next_seed() -> int:
 
 
 def _reduce_layer(layer: Any) -> tuple[Any, ...]:
-    """The __reduce__ of each layer, with which pickle and copy.copy copy it: the class of weft.nn and the arguments of
-    its __init__ (_made_by), its parameters, and its other attributes. It is no base class because a class of nanobind
-    can't be one of several bases.
+    """The __reduce__ of each layer, which pickle and copy call.
+
+    It returns what makes the copy: the class, the arguments of its __init__ in weft.nn (`_made_by`), the values of the
+    parameters, and the other attributes. It is not a method of a common base class of all layers, because a class that
+    derives from a class of the C++ module can't have a second base class.
 
     A copy has its own parameters, even if copy.copy made it. If an attribute of a module is a parameter of one of its
     layers (tied weights), the two are separate parameters in the copy."""
@@ -59,7 +62,7 @@ def _reduce_layer(layer: Any) -> tuple[Any, ...]:
 
 
 def _layer_again(kind: type, base: type, args: Any, options: Any, state: Any) -> Any:
-    """A layer that base.__init__ makes, with these parameters. Attributes of a derived class follow with its __dict__."""
+    """A layer that base.__init__ makes, with these parameters. pickle then restores the other attributes."""
     global _made
     before = _made
     layer = kind.__new__(kind)
@@ -79,6 +82,7 @@ class Linear(_weft.Linear):
 
     __reduce__ = _reduce_layer
 
+    @checked
     def __init__(self, inputs: int, outputs: int, bias: bool = True, *, dtype: str = "f32") -> None:
         self._made_by = Linear, (inputs, outputs, bias), dict(dtype=dtype)
         super().__init__(inputs, outputs, bias, _next_seed(), dtype)
@@ -89,6 +93,7 @@ class LayerNorm(_weft.LayerNorm):
 
     __reduce__ = _reduce_layer
 
+    @checked
     def __init__(self, d: int, eps: float = 1e-5, *, dtype: str = "f32") -> None:
         self._made_by = LayerNorm, (d, eps), dict(dtype=dtype)
         super().__init__(d, eps, dtype)
@@ -101,6 +106,7 @@ class Embedding(_weft.Embedding):
 
     __reduce__ = _reduce_layer
 
+    @checked
     def __init__(self, count: int, d: int, deviation: float = 1.0, *, dtype: str = "f32") -> None:
         self._made_by = Embedding, (count, d, deviation), dict(dtype=dtype)
         super().__init__(count, d, deviation, _next_seed(), dtype)
@@ -116,6 +122,7 @@ class GmlpBlock(_weft.GmlpBlock):
 
     __reduce__ = _reduce_layer
 
+    @checked
     def __init__(self, d: int, d_ffn: int, length: int, dropout: float = 0.0, *, dtype: str = "f32") -> None:
         self._made_by = GmlpBlock, (d, d_ffn, length, dropout), dict(dtype=dtype)
         super().__init__(d, d_ffn, length, dropout, _next_seed(), dtype)
@@ -129,6 +136,7 @@ class FnetLayer(_weft.FnetLayer):
 
     __reduce__ = _reduce_layer
 
+    @checked
     def __init__(self, d: int, d_ffn: int, norm: str = "post", dropout: float = 0.0, activation: str = "gelu_tanh", *,
                  dtype: str = "f32") -> None:
         self._made_by = FnetLayer, (d, d_ffn, norm, dropout, activation), dict(dtype=dtype)
@@ -143,9 +151,14 @@ class TnnLayer(_weft.TnnLayer):
 
     __reduce__ = _reduce_layer
 
+    @checked
     def __init__(self, d: int, causal: bool = False, *, dtype: str = "f32", **config: Any) -> None:
         self._made_by = TnnLayer, (d, causal), dict(dtype=dtype, **config)
-        super().__init__(d, json.dumps(config), causal, _next_seed(), dtype)
+        super().__init__(d, config_json(config), causal, _next_seed(), dtype)
+
+
+for _layer in (_weft.Embedding, _weft.FnetLayer, _weft.GmlpBlock, _weft.LayerNorm, _weft.Linear, _weft.TnnLayer):
+    _layer.__call__ = with_short_errors(_layer.__call__)  # type: ignore[method-assign]
 
 
 def _parameters(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, _weft.Parameter]]:
@@ -159,10 +172,11 @@ def _parameters(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, _w
         parts = value
     elif isinstance(value, (list, tuple)):
         parts = dict(enumerate(value))
+    elif hasattr(value, "named_parameters"):  # a layer
+        for inner, parameter in value.named_parameters():
+            yield f"{name}.{inner}", parameter
+        return
     else:
-        if hasattr(value, "named_parameters"):  # a layer
-            for inner, parameter in value.named_parameters():
-                yield f"{name}.{inner}", parameter
         return
     if id(value) in seen:  # a cycle, such as a child module with a reference to its parent
         return

@@ -10,11 +10,11 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Union
 
 from . import _weft
+from ._arguments import checked, with_short_errors
 
 __all__ = ["Adafactor", "Adam", "AdamW", "Lion", "Muon", "Optimizer", "SGD", "schedule"]
 
@@ -30,11 +30,9 @@ class Optimizer(_weft.Optimizer):
     own: options of this optimizer, such as momentum=0.9
     """
 
+    @checked
     def __init__(self, parameters: Any, name: str = "adamw", lr: float = 1e-3, *,
                  weight_decay: Union[float, None] = None, clip: float = 1.0, **own: float) -> None:
-        for key, value in {"lr": lr, "weight_decay": weight_decay, "clip": clip, **own}.items():
-            if not isinstance(value, numbers.Real) and not (key == "weight_decay" and value is None):
-                raise TypeError(f"{key}: expected a number, got {value!r}")
         try:
             super().__init__(_named(parameters), name, lr, {key.replace("_", "-"): value for key, value in own.items()},
                              weight_decay, clip)
@@ -43,13 +41,24 @@ class Optimizer(_weft.Optimizer):
                 raise
             raise _weft.Error(f"{error}; every optimizer also has lr, weight_decay and clip") from None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(f"{type(self).__name__}: optimizers can't be pickled or copied; pickle or copy the model, and "
+                        "make a new optimizer for it, which starts without the averages of earlier gradients")
+
+
+_weft.Optimizer.__module__ = "weft.optim"
+_weft.Optimizer.step = with_short_errors(_weft.Optimizer.step)  # type: ignore[method-assign]
+
 
 def _named(parameters: Any) -> list[tuple[str, _weft.Parameter]]:
     """The parameters with their names. In a list, parameters without names are numbered."""
     if hasattr(parameters, "named_parameters"):
         return parameters.named_parameters()
-    given = [parameters] if isinstance(parameters, _weft.Parameter) else list(parameters)
-    named = [entry if isinstance(entry, tuple) else (str(k), entry) for k, entry in enumerate(given)]
+    if isinstance(parameters, _weft.Parameter):
+        parameters = [parameters]
+    if not isinstance(parameters, Iterable):
+        raise TypeError(f"parameters: expected a module, or a list of weft.Parameter, got {parameters!r}")
+    named = [entry if isinstance(entry, tuple) else (str(k), entry) for k, entry in enumerate(parameters)]
     for entry in named:
         if len(entry) != 2 or not isinstance(entry[1], _weft.Parameter):
             raise TypeError("parameters: expected a module, or a list of weft.Parameter, got "
@@ -107,6 +116,7 @@ class Adafactor(_Named):
     _name, _rate = "adafactor", 1e-2
 
 
+@checked
 def schedule(name: str = "cosine", *, peak: float, warmup: int = 100, steps: int = 2000,
              floor: float = 0.0) -> Callable[[int], float]:
     """A function that returns the learning rate of each step. The first step is step 1.

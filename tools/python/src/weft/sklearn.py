@@ -65,20 +65,28 @@ class _Estimator(BaseEstimator):
         self.settings = settings
         self.random_state = random_state
 
-    def _checked(self, X: Any, **options: Any) -> Any:
-        """Texts as a list, or numbers as an array."""
+    def _training_rows(self, X: Any, y: Any, y_numeric: bool = False) -> tuple[Any, np.ndarray]:
+        """The rows for `fit`, which are a list of texts or an array of numbers, and their targets."""
         if _are_texts(X):
-            return list(X)
-        return validate_data(self, X, dtype="numeric", allow_nd=True, **options)
+            rows, targets = list(X), np.asarray(y, dtype=float if y_numeric else None)
+        else:
+            rows, targets = validate_data(self, X, y, dtype="numeric", allow_nd=True, ensure_min_samples=2,
+                                          y_numeric=y_numeric)
+        return rows, column_or_1d(targets, warn=True)
+
+    def _rows(self, X: Any) -> Any:
+        """The rows for predictions: a list of texts, or an array with as many columns as in `fit`."""
+        return list(X) if _are_texts(X) else validate_data(self, X, dtype="numeric", allow_nd=True, reset=False)
 
     def _train(self, X: Any, labels: Any, task: str) -> None:
-        numbers = isinstance(X, np.ndarray)
+        are_numbers = isinstance(X, np.ndarray)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
-        run = train(X, labels, arch=self.arch, task=task, layers=self.layers, d_model=self.d_model, dropout=self.dropout,
-                    length=None if numbers else self.length, steps=self.steps, epochs=self.epochs, batch=self.batch,
-                    lr=self.lr, validation=(X, labels) if self.validation is None else self.validation, seed=int(seed),
+        run = train(X, labels, arch=self.arch, task=task, layers=self.layers, d_model=self.d_model,
+                    dropout=self.dropout, length=None if are_numbers else self.length, steps=self.steps,
+                    epochs=self.epochs, batch=self.batch, lr=self.lr,
+                    validation=(X, labels) if self.validation is None else self.validation, seed=int(seed),
                     progress=False, **(self.settings or {}))
         self.model_ = run.model
         self.metrics_ = run.metrics
@@ -89,11 +97,7 @@ class WeftClassifier(ClassifierMixin, _Estimator):
 
     def fit(self, X: Any, y: Any) -> WeftClassifier:
         """Trains a new model on rows X with labels y."""
-        if _are_texts(X):
-            rows, targets = list(X), column_or_1d(np.asarray(y), warn=True)
-        else:
-            rows, targets = validate_data(self, X, y, dtype="numeric", allow_nd=True, ensure_min_samples=2)
-            targets = column_or_1d(targets, warn=True)
+        rows, targets = self._training_rows(X, y)
         check_classification_targets(targets)
         self.classes_, indices = np.unique(targets, return_inverse=True)
         self._train(rows, [str(index) for index in indices], "classifier")
@@ -102,7 +106,7 @@ class WeftClassifier(ClassifierMixin, _Estimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probabilities (rows, classes), with the classes in the order of `classes_`."""
         check_is_fitted(self)
-        return self.model_.probabilities(self._checked(X, reset=False))
+        return self.model_.probabilities(self._rows(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
@@ -115,15 +119,11 @@ class WeftRegressor(RegressorMixin, _Estimator):
 
     def fit(self, X: Any, y: Any) -> WeftRegressor:
         """Trains a new model on rows X with numbers y."""
-        if _are_texts(X):
-            rows, targets = list(X), column_or_1d(np.asarray(y, dtype=float), warn=True)
-        else:
-            rows, targets = validate_data(self, X, y, dtype="numeric", allow_nd=True, ensure_min_samples=2, y_numeric=True)
-            targets = column_or_1d(targets, warn=True)
+        rows, targets = self._training_rows(X, y, y_numeric=True)
         self._train(rows, [float(target) for target in targets], "regression")
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row."""
         check_is_fitted(self)
-        return self.model_.predict(self._checked(X, reset=False))[:, 0]
+        return self.model_.predict(self._rows(X))[:, 0]
