@@ -71,7 +71,7 @@ class ModelOf : public Model {
   std::int64_t vocabulary_;  ///< number of symbols in the vocabulary
   std::int64_t outputs_;     ///< number of symbols (language models), or the spec's classes
   InputSpec input_;          ///< the numbers that the model reads
-  OutputSpec output_;        ///< the unit of the numbers that the model predicts, see in_unit()
+  OutputSpec output_;        ///< converts results to the unit of the targets, see in_unit()
 };
 
 /// Adds an architecture to weft's own, for the rest of the process. Throws an Error and adds nothing if its name is

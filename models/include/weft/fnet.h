@@ -174,9 +174,9 @@ struct FnetConfig {
     visit("seq_len", self.seq_len, "the longest sequence, in tokens; each position has an embedding", at_least(1));
     visit("types", self.types, "token types that have an embedding; without a separator all tokens are of type 0",
           at_least(1));
-    visit(
-        "norm", self.norm,
-        "post: norms after the sums, as in the paper; pre: norms before the mixing and the network, and a final norm");
+    visit("norm", self.norm,
+          "post: norms after the residual additions, as in the paper; pre: norms before the mixing and before the "
+          "feed-forward network, and a final norm");
     visit("activation", self.activation, "activation of the feed-forward network and the masked language model's head");
     visit("eps", self.eps, "added to the variance in norms, above 0");
     visit("dropout", self.dropout,

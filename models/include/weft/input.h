@@ -62,14 +62,14 @@ struct InputSpec {
   PatchGrid grid() const noexcept { return is_picture() ? PatchGrid{height / patch, width / patch} : PatchGrid{}; }
 };
 
-/// The unit of the numbers that a model predicts. If y is the result of the model's last layer, the outputs are y ·
-/// deviation + mean. The spec belongs to the model and to its checkpoint. Both lists are empty, or have one number for
+/// The scale and the offset that convert the results y of a model's last layer to the unit of its targets: the outputs
+/// are y · deviation + mean. The spec belongs to the model and to its checkpoint. Both lists are empty, or have one number for
 /// each output.
 struct OutputSpec {
   std::vector<double> mean;       ///< usually the mean of the training targets
   std::vector<double> deviation;  ///< usually their standard deviation; above 0
 
-  /// Whether the outputs have a unit.
+  /// Whether results are converted.
   bool defined() const noexcept { return !mean.empty(); }
 };
 

@@ -56,7 +56,7 @@ class Model {
   /// The numbers that the model reads instead of tokens, or in addition to them. By default the model reads only
   /// tokens.
   virtual InputSpec input() const { return {}; }
-  /// The unit of the numbers that the model predicts. By default the numbers have no unit.
+  /// Converts the results of the last layer to the unit of the targets. By default they are not converted.
   virtual OutputSpec output() const { return {}; }
 
   /// The maximum length of a sequence, in tokens, frames or patches; 0: no limit.
@@ -126,7 +126,7 @@ struct ModelSpec {
   std::int64_t classes = 0;     ///< number of outputs for each row or token; not used for language models
   std::string config = "{}";    ///< the architecture's own fields, a JSON object; missing fields have their defaults
   InputSpec input = {};         ///< the numbers that the model reads; if it reads no tokens, `vocabulary` is 0
-  OutputSpec output = {};  ///< the unit of the numbers that the model predicts, for tasks with outputs for each row
+  OutputSpec output = {};       ///< converts results to the unit of the targets, for tasks with outputs for each row
 };
 
 /// Makes a model whose initial values come from `init`. The same init.random gives the same values. Throws an Error if

@@ -37,7 +37,7 @@ struct RowDataOptions {
   std::int64_t batch = 32;                     ///< the number of rows in a batch
   std::vector<std::string> outputs;            ///< the names of the labels, or of the predicted numbers
   InputSpec input;                             ///< describes the frames of rows; not defined() if rows have only tokens
-  OutputSpec output;                           ///< the unit of the numbers that models predict; may be empty
+  OutputSpec output;                           ///< converts results to the unit of the targets; may be empty
   std::shared_ptr<const Tokenizer> tokenizer;  ///< the tokenizer that made the tokens; null for rows without tokens
   std::int64_t length = 0;                     ///< the maximum length of a sequence; not needed for pictures
   bool pairs = false;                          ///< whether the tokens of each row encode a pair of texts (text_pair)
