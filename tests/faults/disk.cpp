@@ -69,7 +69,7 @@ std::vector<Written> all_written() {
       {"a run", train},
   };
   for (const FormatCase& format : format_cases)
-    all.push_back({"a checkpoint of the form " + format.format, [format](const std::string& folder, bool again) {
+    all.push_back({"a checkpoint in the format " + format.format, [format](const std::string& folder, bool again) {
                      format.save(folder, format.make(again ? 12 : 8, again ? 0.3 : 0.5));
                    }});
   return all;

@@ -118,23 +118,23 @@ TEST_CASE("faults: little memory: loading and running end in an Error, and later
 }
 
 TEST_CASE("faults: little memory: other programs' checkpoints are read and written, or give an Error") {
-  for (const FormatCase& form : format_cases) {
-    CAPTURE(form.form);
+  for (const FormatCase& format : format_cases) {
+    CAPTURE(format.format);
     const TemporaryFolder folder;
-    const Checkpoint made = form.make(256, 0.1), former = form.make(256, 0.2);
-    form.save(folder / "whole", made);
-    form.save(folder / "former", former);
+    const Checkpoint made = format.make(256, 0.1), former = format.make(256, 0.2);
+    format.save(folder / "whole", made);
+    format.save(folder / "former", former);
     WEFT_CHECK_IN_CHILD([&](Findings& findings) {
       Context context;
       context.set_threads(1);
       const ContextScope scope(context);
       const std::string file = "/model.safetensors";
       const auto run = [&](const LoadOptions& options) {
-        return std::vector<Tensor>{(*form.load(folder / "whole", options).model)(tokens(5))};
+        return std::vector<Tensor>{(*format.load(folder / "whole", options).model)(tokens(5))};
       };
       const std::vector<Tensor> want = run({});
       const std::string whole = folder.read("whole" + file), before = folder.read("former" + file);
-      form.save(folder / "out", former);
+      format.save(folder / "out", former);
       int errors = 0;
       for (std::size_t room = 16 * megabyte; room >= 16 * 1024; room /= 2) {
         context.memory().trim();
@@ -145,7 +145,7 @@ TEST_CASE("faults: little memory: other programs' checkpoints are read and writt
             for (const Purpose purpose : {Purpose::training, Purpose::inference})
               findings.expect(difference(run(purpose), want) == "", "the same bits with little memory");
           });
-          written = error_of([&] { form.save(folder / "out", made); });
+          written = error_of([&] { format.save(folder / "out", made); });
         }
         for (const std::string& error : {read, written}) {
           if (error.empty()) continue;
@@ -155,7 +155,7 @@ TEST_CASE("faults: little memory: other programs' checkpoints are read and writt
         }
         findings.expect(mappings_of(folder / "whole") == 0, "no mapping left");
         findings.expect(folder.read("out" + file) == (written.empty() ? whole : before), "old or new");
-        form.save(folder / "out", former);
+        format.save(folder / "out", former);
       }
       findings.expect(errors > 2, "limits that are too small");
       findings.expect(difference(run({}), want) == "", "the same bits afterwards");
@@ -344,11 +344,11 @@ TEST_CASE("faults: little memory: forged files of another program's folder") {
 }
 
 TEST_CASE("faults: little memory: forged arguments of a TNN's state dict") {
-  for (const FormatCase& form : format_cases) {
-    if (form.arch != "tnn") continue;
-    CAPTURE(form.form);
+  for (const FormatCase& format : format_cases) {
+    if (format.arch != "tnn") continue;
+    CAPTURE(format.format);
     const TemporaryFolder folder;
-    form.save(folder / "out", form.make(8, 0.1));
+    format.save(folder / "out", format.make(8, 0.1));
     const std::string whole = folder.read("out/config.json");
     std::vector<Forgery> all = forgeries_of("out/config.json", whole);
     for (const char* key : {"rpe_embedding", "rpe_layers"}) {
@@ -359,7 +359,7 @@ TEST_CASE("faults: little memory: forged arguments of a TNN's state dict") {
       for (const char* forged : {"1099511627776", "-8", "9223372036854775808", "1e300", "{}"})
         all.push_back({std::string(key) + " " + forged, "out/config.json", whole.substr(0, value) + forged + rest, ""});
     }
-    check_refused(all, folder / "", [&] { (void)form.load(folder / "out", Purpose::inference); });
+    check_refused(all, folder / "", [&] { (void)format.load(folder / "out", Purpose::inference); });
   }
 }
 

@@ -218,29 +218,29 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
 
 TEST_CASE("out of memory while saving and loading for other programs: an Error, and the folder is intact") {
   constexpr std::size_t smallest = 1024;
-  for (const FormatCase& form : format_cases) {
-    CAPTURE(form.form);
+  for (const FormatCase& format : format_cases) {
+    CAPTURE(format.format);
     const TemporaryFolder folder;
-    const Checkpoint made = form.make(8, 0.1), former = form.make(8, 0.2);
-    form.save(folder / "new", made);
-    form.save(folder / "out", former);
+    const Checkpoint made = format.make(8, 0.1), former = format.make(8, 0.2);
+    format.save(folder / "new", made);
+    format.save(folder / "out", former);
     const std::string file = "/model.safetensors", whole = folder.read("new" + file),
                       before = folder.read("out" + file);
-    const auto loads = [&] { (void)form.load(folder / "new"); };
-    const auto saves = [&] { form.save(folder / "out", made); };
-    const std::vector<Tensor> first = copies(form.load(folder / "new").model->parameters());
+    const auto loads = [&] { (void)format.load(folder / "new"); };
+    const auto saves = [&] { format.save(folder / "out", made); };
+    const std::vector<Tensor> first = copies(format.load(folder / "new").model->parameters());
     for (const bool sustained : {false, true}) {
       CAPTURE(sustained);
       std::int64_t failed = 0;
       for (std::int64_t k = 1, count = allocations_of(loads, smallest); k <= count; ++k) {
         failed += runs_out(loads, k, smallest, sustained);
-        CHECK(same(form.load(folder / "new").model->parameters(), first));
+        CHECK(same(format.load(folder / "new").model->parameters(), first));
       }
       CHECK(failed > 0);
       const std::int64_t count = allocations_of(saves, smallest);
       CHECK(count > 0);
       for (std::int64_t k = 1; k <= count; ++k) {
-        form.save(folder / "out", former);
+        format.save(folder / "out", former);
         const bool out = runs_out(saves, k, smallest, sustained);
         CHECK(folder.read("out" + file) == (out ? before : whole));
       }
