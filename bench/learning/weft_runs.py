@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NUMBER = r"-?\d[\d.]*(?:e[+-]?\d+)?"
+NUMBER = r"-?\d[\d.,]*(?:e[+-]?\d+)?"
 
 
 def add_options(parser, seeds=None):
@@ -33,7 +33,7 @@ def run(command, stdout=subprocess.PIPE, **more):
 def value(printed, name, pattern=NUMBER):
     """Returns the last text that weft printed at the start of a line after this name, if the text matches the
     pattern."""
-    found = re.findall(rf"^{re.escape(name)} ({pattern})", printed, re.MULTILINE)
+    found = re.findall(rf"^{re.escape(name)} ({pattern})(?=\s|$)", printed, re.MULTILINE)
     if not found:
         raise LookupError(f"expected a line that begins with \"{name}\" and a value, got:\n{printed}")
     return found[-1]
@@ -41,7 +41,15 @@ def value(printed, name, pattern=NUMBER):
 
 def figure(printed, name):
     """Returns the last number that weft printed at the start of a line after this name."""
-    return float(value(printed, name))
+    return float(value(printed, name).replace(",", ""))
+
+
+def training_seconds(printed):
+    """Returns the time of a run, which weft prints as minutes:seconds or hours:minutes:seconds."""
+    total = 0
+    for part in value(printed, "time", r"\d+(?::\d+)+").split(":"):
+        total = 60 * total + int(part)
+    return total
 
 
 def metrics(folder):

@@ -253,6 +253,7 @@ std::unique_ptr<RowData> forecast_data(const Series& series, const ForecastOptio
     rows.objective = std::make_shared<ForecastObjective>(rows.outputs, options);
     rows.name = "forecast, split " + std::to_string(split.training) + "/" + std::to_string(split.validation) +
                 ", hash " + std::to_string(hash_of(series));
+    if (options.huber_delta != 0) rows.name += ", huber " + std::to_string(options.huber_delta);
     return std::make_unique<RowData>(std::move(training), std::move(validation), std::move(rows));
   });
 }

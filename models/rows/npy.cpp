@@ -104,10 +104,18 @@ Array parsed_array(std::string_view bytes, const std::string& where) {
   return array;
 }
 
-double element(const Array& array, std::size_t i) {
-  const std::uint64_t bits = little_endian_at(array.data, i * array.bytes, array.bytes);
+std::uint64_t bits_of(const Array& array, std::size_t i) {
+  return little_endian_at(array.data, i * array.bytes, array.bytes);
+}
+
+std::int64_t signed_element(const Array& array, std::size_t i) {
   const auto unused = static_cast<int>(64 - 8 * array.bytes);
-  if (array.kind == 'i') return static_cast<double>(static_cast<std::int64_t>(bits << unused) >> unused);
+  return static_cast<std::int64_t>(bits_of(array, i) << unused) >> unused;
+}
+
+double element(const Array& array, std::size_t i) {
+  const std::uint64_t bits = bits_of(array, i);
+  if (array.kind == 'i') return static_cast<double>(signed_element(array, i));
   if (array.kind != 'f') return static_cast<double>(bits);
   if (array.bytes == 8) {
     double value = 0;
@@ -183,10 +191,12 @@ std::string label_of(const Array& labels, std::size_t row) {
       for (std::size_t c = 0; c < labels.bytes / 4; ++c)
         if (const std::uint64_t character = little_endian_at(labels.data, i * labels.bytes + 4 * c, 4); character != 0)
           append_utf8(static_cast<char32_t>(character), label);
-    } else {
+    } else if (labels.kind == 'f') {
       char text[40];
-      std::snprintf(text, sizeof text, labels.kind == 'f' ? "%.9g" : "%.0f", element(labels, i));
+      std::snprintf(text, sizeof text, "%.9g", element(labels, i));
       label += text;
+    } else {
+      label += labels.kind == 'i' ? std::to_string(signed_element(labels, i)) : std::to_string(bits_of(labels, i));
     }
   }
   return label;

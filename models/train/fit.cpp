@@ -90,9 +90,9 @@ void check_effects(const FitOptions& o, RowContent content) {
   if (content != RowContent::pictures && (o.patch != 0 || o.augmentation.shift != 0 || o.augmentation.flips))
     refuse(o.patch != 0 ? "patch" : o.augmentation.shift != 0 ? "shift" : "flips", "pictures");
   if (content != RowContent::texts && !o.tokenizer.empty()) refuse("a tokenizer", "texts");
-  const bool has_classes = o.task == Task::classifier || o.task == Task::multilabel || o.task == Task::tagging;
+  const bool has_classes = o.task == Task::classifier || o.task == Task::tagging;
   if (o.balance != FitOptions().balance && !has_classes)
-    throw Error(std::string("[fit] the task ") + task_name(o.task) + " has no classes to balance");
+    throw Error(std::string("[fit] the task ") + task_name(o.task) + " does not support balancing");
 }
 
 TrainOptions train_options(const FitOptions& o, std::int64_t steps) {

@@ -99,6 +99,12 @@ TEST_CASE_FIXTURE(Runs, "--log refuses files that the run reads or writes, and a
     CHECK(folder.read(log) == before);
     CHECK(std::filesystem::exists(folder / log) == (out != "new"));
   }
+  folder.write("tokenizer.json", R"({"kind":"characters","symbols":["a"]})");
+  const std::string tokenizer = folder.read("tokenizer.json");
+  CHECK(fails_with(weft(train("new", "--steps 2 --tokenizer " + (folder / "tokenizer.json")) + " --log " +
+                        (folder / "tokenizer.json")),
+                   1, "--log names "));
+  CHECK(folder.read("tokenizer.json") == tokenizer);
   CHECK(fails_with(weft("train --text " + (folder / "text") + " --from " + (folder / "other") + " --out " +
                         (folder / "new") + " --log " + (folder / "other/best/model.safetensors")),
                    1, "--log names "));

@@ -89,6 +89,16 @@ TEST_CASE(
     CHECK(trials_of(folder, "parts").size() == 2);
   }
 
+  // Relative paths of the fixed options are kept as absolute paths, however they are given.
+  folder.write("settings.json", R"({"arch": "gmlp"})");
+  const auto relative = [&](const std::string& name) { return std::filesystem::relative(folder / name).string(); };
+  CHECK(weft(tune + " --trials 1 --out " + (folder / "paths") + small + " --validation=" + relative("rows.csv") +
+             " --config " + relative("settings.json"))
+            .code == 0);
+  const std::string described = folder.read("paths/tune.json");
+  CHECK(contains(described, "--validation=" + (folder / "rows.csv")));
+  CHECK(contains(described, "\"" + (folder / "settings.json")));
+
   CHECK(weft(tune + " --trials 7 --seed 2 --out " + (folder / "other") + small).code == 0);
   CHECK(trials_of(folder, "other") != trials_of(folder, "search"));
 }

@@ -123,7 +123,12 @@ TEST_CASE("fit: options that have no effect on the rows are refused") {
                        doctest::Contains("a tokenizer is for texts, but the data are frames"), Error);
   options = small(Task::retrieval);
   options.balance = "rows";
-  CHECK_THROWS_WITH_AS((void)fit(colors(8), colors(4), options, {}), doctest::Contains("no classes to balance"), Error);
+  CHECK_THROWS_WITH_AS((void)fit(colors(8), colors(4), options, {}), doctest::Contains("does not support balancing"),
+                       Error);
+  options = small(Task::multilabel);
+  options.balance = "weights";
+  CHECK_THROWS_WITH_AS((void)fit(colors(8), colors(4), options, {}),
+                       doctest::Contains("the task multilabel does not support balancing"), Error);
 }
 
 TEST_CASE("fit: a language model of a text") {

@@ -84,6 +84,14 @@ TEST_CASE("NumPy: sequences of every type of numbers, with labels in the file ne
     CHECK(rows.names == Strings{"-1", "7"});
   }
   CHECK(row(with("|i1", std::string(12, '\xFE')), 0) == std::vector<float>(6, -2));
+  // Labels are exact, also where a double is not.
+  constexpr std::int64_t large = (std::int64_t{1} << 53) + 1;
+  folder.write("train-y.npy", npy_of("<i8", "(2,)", bytes_of<std::int64_t>({large, -large - 2})));
+  const LabeledTexts rows = with("|i1", std::string(12, '\xFE'));
+  CHECK(label(rows, 0) == "9007199254740993");
+  CHECK(label(rows, 1) == "-9007199254740995");
+  folder.write("train-y.npy", npy_of("<u8", "(2,)", std::string(16, '\xFF')));
+  CHECK(label(with("|i1", std::string(12, '\xFE')), 0) == "18446744073709551615");
   folder.write("train-x.npy", npy_of("<f4", "(2, 2)", bytes_of<float>({1, 2, 3, 4})));
   CHECK(read_labeled(folder / "train-x.npy").channels == 1);
 }

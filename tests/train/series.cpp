@@ -79,6 +79,9 @@ TEST_CASE("series: windows, their targets, and the parts of the split") {
   for (const float x : data->training(0, Random(1)).target.to_vector<float>()) highest = std::max(highest, x);
   CHECK(highest == 150);
   CHECK(contains(data->fingerprint(), "12 + 1 rows"));
+  ForecastOptions robust = options;
+  robust.huber_delta = 0.5;  // a run with another loss can't be continued with these data
+  CHECK(forecast_data(series, robust, {80, 10}, rows)->fingerprint() != data->fingerprint());
   const auto test = forecast_data(series, options, TextSplit{80, 10}.test(), rows);
   CHECK(test->validation(0).target.to_vector<float>() == std::vector<float>{18, 19, 180, 190});
   CHECK(last_frames(series, {"a"}, 2).to_vector<float>() == std::vector<float>{18, 19});

@@ -366,7 +366,7 @@ weft::LearningOptions TrainOptions::learning() const {
 void TrainOptions::check_log(const CLI::App& command) const {
   if (log.empty()) return;
   for (const CLI::Option* option : command.get_options())
-    if (option->get_type_name().starts_with("FILE") && option->get_name() != "--log")
+    if (option->get_type_name().find("FILE") != std::string::npos && option->get_name() != "--log")
       for (const std::string& input : option->results())
         if (same_file(log, input))
           throw weft::Error("--log names the input \"" + input + "\", which the log would overwrite");

@@ -246,6 +246,19 @@ void take_up(TuneOptions& o) {
   o.out = o.resume;
 }
 
+// Makes the existing files and folders that the options name absolute, in the forms "--from DIR" and "--from=DIR".
+void make_paths_absolute(std::vector<std::string>& words) {
+  const auto absolute = [](const std::string& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored) ? fs::absolute(path).lexically_normal().string() : path;
+  };
+  for (const std::string option : {"--validation", "--from", "--tokenizer", "--config"})
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (words[i].starts_with(option + "=")) words[i] = option + "=" + absolute(words[i].substr(option.size() + 1));
+      if (i > 0 && words[i - 1] == option) words[i] = absolute(words[i]);
+    }
+}
+
 void begin(TuneOptions& o) {
   std::error_code ignored;
   if (fs::exists(search_path(o.out), ignored))
@@ -256,10 +269,7 @@ void begin(TuneOptions& o) {
   o.data = fs::absolute(o.data).lexically_normal().string();
   if (!o.test.empty()) o.test = fs::absolute(o.test).lexically_normal().string();
   // paths are absolute, because a search may be continued from another folder
-  for (std::size_t i = 1; i < o.fixed.size(); ++i)
-    if ((o.fixed[i - 1] == "--validation" || o.fixed[i - 1] == "--from" || o.fixed[i - 1] == "--tokenizer") &&
-        fs::exists(o.fixed[i], ignored))
-      o.fixed[i] = fs::absolute(o.fixed[i]).lexically_normal().string();
+  make_paths_absolute(o.fixed);
   fs::create_directories(o.out);
   weft::os::append(search_path(o.out), describe_search(o));
 }

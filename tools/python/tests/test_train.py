@@ -386,3 +386,31 @@ def test_other_tasks_say_what_they_can():
         model.probabilities(np.zeros((2, 4)))
     with pytest.raises(ValueError, match=r"\(rows, n, channels\) whose shape ends in \(1,\), got \(2, 3, 2\)"):
         model.probabilities(np.zeros((2, 3, 2), np.float32))
+
+
+def test_missing_labels_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    labels = pandas.Series(["a", "b", pandas.NA] * 20, dtype="string")
+    with pytest.raises(ValueError, match="expected a label for each row, got <NA> in row 2"):
+        train(TEXTS, labels)
+
+
+def test_a_text_of_parts_that_are_no_texts():
+    with pytest.raises(TypeError, match="data: expected a text in row 1, got nan"):
+        weft.train(["a text", float("nan")], task="causal-lm", progress=False)
+
+
+def test_a_share_from_numpy():
+    text = "abc " * 200
+    run = weft.train(text, task="causal-lm", validation=np.float32(0.25), length=8, steps=2, layers=1, d_model=16,
+                     progress=False)
+    assert run.metrics
+
+
+def test_saving_over_another_model(colors, tmp_path):
+    other = train(TEXTS, COLORS, steps=1, d_model=8, out=str(tmp_path / "run"))
+    folder = tmp_path / "run" / "last"
+    assert (folder / "config.json").exists()
+    colors.model.save(folder)
+    assert weft.load(folder).labels == colors.model.labels and other.model.task == "classifier"
+    assert np.array_equal(weft.load(folder).probabilities(TEXTS[:2]), colors.model.probabilities(TEXTS[:2]))

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from . import _weft, nn, ops, optim
 from ._arguments import checked, with_short_errors
+from ._files import write_file
 from ._rows import is_numbers, listed, numbers_for, series_of, text_of
 from ._train import Run, train
 from ._weft import Error, Gradients, Parameter, Random, Tape, Tensor
@@ -245,10 +246,10 @@ class Model:
 
         This method, and pickling, read model.safetensors again, unless the model was trained in this process."""
         os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, "model.safetensors")
-        with open(path + ".part", "wb") as file:
-            file.write(self._loaded.bytes)
-        os.replace(path + ".part", path)
+        config = os.path.join(folder, "config.json")
+        if os.path.exists(config):  # that of another model; model.safetensors has the same content in its metadata
+            os.remove(config)
+        write_file(self._loaded.bytes, os.path.join(folder, "model.safetensors"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_bytes, (self._loaded.bytes, self._loaded.given_precision)

@@ -111,6 +111,9 @@ def series_of(data: Any) -> tuple[npt.NDArray[np.float32], list[str]]:
     return numbers, [str(name) for name in names]
 
 
+_MISSING = ("NAType", "NaTType")  # the types of pandas.NA and pandas.NaT
+
+
 def _plain(label: Any, row: int) -> Any:
     """A label with Python's types instead of numpy's."""
     if isinstance(label, (list, tuple, np.ndarray)):
@@ -118,7 +121,7 @@ def _plain(label: Any, row: int) -> Any:
     if isinstance(label, (set, frozenset)):
         return sorted(_plain(part, row) for part in label)
     label = label.item() if isinstance(label, np.generic) else label
-    if label is None or (isinstance(label, float) and math.isnan(label)):
+    if label is None or (isinstance(label, float) and math.isnan(label)) or type(label).__name__ in _MISSING:
         raise ValueError(f"labels: expected a label for each row, got {label!r} in row {row}")
     return label
 

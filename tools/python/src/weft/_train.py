@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, Union
 
 from . import _weft
@@ -72,7 +73,7 @@ class _Source(NamedTuple):
 
 
 def _is_share(validation: Any) -> bool:
-    return isinstance(validation, (float, int))
+    return isinstance(validation, Real)
 
 
 def _check_unlabeled(labels: Any, validation: Any) -> None:
@@ -85,8 +86,13 @@ def _check_unlabeled(labels: Any, validation: Any) -> None:
 
 
 def _text_source(data: Any, task: str) -> _Source:
-    text = data if isinstance(data, str) else "\n".join(map(str, listed("data", data)))
-    return _Source(task, length=0, batch=12, start=lambda *how: _weft.train_text(text, *how))
+    if not isinstance(data, str):
+        parts = listed("data", data)
+        for row, part in enumerate(parts):
+            if not isinstance(part, str):
+                raise TypeError(f"data: expected a text in row {row}, got {part!r}")
+        data = "\n".join(parts)
+    return _Source(task, length=0, batch=12, start=lambda *how: _weft.train_text(data, *how))
 
 
 def _series_source(data: Any, length: int, horizon: int, targets: Union[Sequence[str], None], season: int) -> _Source:

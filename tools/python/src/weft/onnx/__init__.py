@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _weft
+from .._files import write_file
 from . import _fnet, _gmlp, _tnn
 from ._graph import Graph
 
@@ -49,19 +50,7 @@ def export(model: Any, path: Union[str, os.PathLike[str]]) -> None:
     loaded = model._loaded if hasattr(model, "_loaded") else _weft.Loaded(os.fspath(model), None, False)
     made = _model_of(loaded.bytes)
     onnx.checker.check_model(made, full_check=True)
-    _write(made.SerializeToString(), os.fspath(path))
-
-
-def _write(content: bytes, path: str) -> None:
-    """Writes the content to a temporary file, and then renames this file to `path`."""
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        with open(part, "wb") as file:
-            file.write(content)
-        os.replace(part, path)
-    finally:
-        if os.path.exists(part):
-            os.remove(part)
+    write_file(made.SerializeToString(), os.fspath(path))
 
 
 def _model_of(content: bytes) -> Any:
