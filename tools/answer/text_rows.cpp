@@ -26,20 +26,20 @@ std::string pair_of(const std::string& line, const TextPlace& place) try {
 
 }  // namespace
 
-void check_options(const DataOptions& format, const weft::TextRows* rows, const std::string& file) {
-  if (rows == nullptr && (format.of_tables() != nullptr || format.skip_bad_rows))
+void check_options(const DataOptions& data_options, const weft::TextRows* rows, const std::string& file) {
+  if (rows == nullptr && (data_options.of_tables() != nullptr || data_options.skip_bad_rows))
     throw UsageError(file +
                      ": the given options apply only to tables, but each line of this file is read as a text (--format "
                      "FORMAT reads the file as a table)");
-  if (rows != nullptr && rows->content() != weft::RowContent::texts && format.of_tables() != nullptr)
-    throw UsageError(std::string(format.of_tables()) + " applies only to tables of texts, but " + file + " has " +
+  if (rows != nullptr && rows->content() != weft::RowContent::texts && data_options.of_tables() != nullptr)
+    throw UsageError(std::string(data_options.of_tables()) + " applies only to tables of texts, but " + file + " has " +
                      weft::row_content_name(rows->content()));
 }
 
-void for_each_text(const std::string& file, const DataOptions& format, const TextColumns& columns,
+void for_each_text(const std::string& file, const DataOptions& data_options, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint,
                    const std::function<void(const std::string& text, const TextPlace& place)>& use) {
-  weft::LabeledOptions options = format.labeled();
+  weft::LabeledOptions options = data_options.labeled();
   set_text_columns(columns, options);
   const bool are_pairs = checkpoint.info.pairs || !columns.second.empty();
   const bool is_input = file == "-";
@@ -47,7 +47,7 @@ void for_each_text(const std::string& file, const DataOptions& format, const Tex
                         ? nullptr
                         : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
-  check_options(format, rows.get(), file);
+  check_options(data_options, rows.get(), file);
   if (rows) check_second_columns(options, checkpoint, file);
   if (!rows) {
     TextPlace place{"", "line", 0};

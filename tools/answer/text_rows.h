@@ -17,14 +17,14 @@ struct TextPlace {
 
 // Throws a UsageError if options for tables are given, but the file has no table rows. `rows` is null if each line is a
 // text.
-void check_options(const DataOptions& format, const weft::TextRows* rows, const std::string& file);
+void check_options(const DataOptions& data_options, const weft::TextRows* rows, const std::string& file);
 
 // Calls use(text, place) for each row of a file in one of the formats of labeled texts, or for each line of any other
-// file. Throws an Error if the checkpoint's model can't read such rows, or if `form` has options that don't apply to
-// such a file.
-// `columns` names the text columns if `form` doesn't. If neither names them, they are detected. If `columns` names a
-// second text, or if the model reads pairs, each line contains both texts of a pair, separated by a tab.
-void for_each_text(const std::string& file, const DataOptions& format, const TextColumns& columns,
+// file. Throws an Error if the checkpoint's model can't read such rows, or if `data_options` has options that don't
+// apply to such a file.
+// `columns` names the text columns if `data_options` doesn't. If neither names them, they are detected. If `columns`
+// names a second text, or if the model reads pairs, each line contains both texts of a pair, separated by a tab.
+void for_each_text(const std::string& file, const DataOptions& data_options, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint,
                    const std::function<void(const std::string& text, const TextPlace& place)>& use);
 

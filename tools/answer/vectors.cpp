@@ -29,7 +29,7 @@ weft::Tensor vectors_of(const std::vector<std::string>& texts, TextPlace place, 
 
 }  // namespace
 
-void for_each_vector(const std::string& file, const DataOptions& format, const weft::Embedder& embedder,
+void for_each_vector(const std::string& file, const DataOptions& data_options, const weft::Embedder& embedder,
                      const std::function<void(const std::string& text, const std::vector<float>& vector)>& use) {
   std::vector<std::string> texts;
   TextPlace first{"", "", 0};
@@ -43,7 +43,7 @@ void for_each_vector(const std::string& file, const DataOptions& format, const w
     texts.clear();
     bytes = 0;
   };
-  for_each_text(file, format, {}, embedder.checkpoint(), [&](const std::string& text, const TextPlace& place) {
+  for_each_text(file, data_options, {}, embedder.checkpoint(), [&](const std::string& text, const TextPlace& place) {
     if (texts.empty()) first = place;
     texts.push_back(text);
     bytes += text.size() + sizeof text;

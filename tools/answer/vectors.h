@@ -9,7 +9,7 @@
 #include "options/data_options.h"
 
 // Calls use(text, vector) for each text of the file, in order. Computes the vectors of several texts together.
-void for_each_vector(const std::string& file, const DataOptions& format, const weft::Embedder& embedder,
+void for_each_vector(const std::string& file, const DataOptions& data_options, const weft::Embedder& embedder,
                      const std::function<void(const std::string& text, const std::vector<float>& vector)>& use);
 
 // Returns the bytes of a file in NumPy's format that contains these numbers (rows, columns).

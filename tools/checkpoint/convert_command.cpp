@@ -21,7 +21,7 @@ struct ConvertCommand {
 
 std::string list(const std::vector<std::string>& names) { return CLI::detail::join(names, ", "); }
 
-std::string form_of(const ConvertCommand& o) {
+std::string format_of(const ConvertCommand& o) {
   if (!o.from.empty()) return o.from;
   const std::string found = weft::find_checkpoint_format(o.in);
   if (found.empty() && fs::is_directory(o.in) && !fs::exists(o.in + "/model.safetensors") &&
@@ -44,7 +44,7 @@ int convert(const ConvertCommand& o) {
                       "converted", {o.in, weft::checkpoint_folder(o.in)},
                       o.overwrite, weft::checkpoint_format(o.to).files};
   out.check();
-  const std::string from = form_of(o);
+  const std::string from = format_of(o);
   weft::LoadOptions options;
   if (!o.task.empty()) options.task = weft::task_from_name(o.task);
   const weft::Checkpoint checkpoint = weft::load_checkpoint_as(from, o.in, options);
