@@ -11,8 +11,6 @@ using namespace detail;
 
 namespace {
 
-constexpr std::int64_t ignored = -100;
-
 // The maximum number of validation tokens that are measured in a long text.
 constexpr std::int64_t most_validated = 1000000;
 
@@ -155,7 +153,7 @@ Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n,
     tokens_.copy(start, n + shift, window.data());
     tokens.insert(tokens.end(), window.begin(), window.begin() + n);
     if (shift == 1) target.insert(target.end(), window.begin() + 1, window.end());
-    else target.insert(target.end(), window.size(), ignored);
+    else target.insert(target.end(), window.size(), ignored_target);
   }
   const auto rows = static_cast<std::int64_t>(starts.size());
   if (task_ == Task::masked_lm)
@@ -163,7 +161,7 @@ Batch TextData::windows(const std::vector<std::int64_t>& starts, std::int64_t n,
       mask(tokens.data() + row * n, target.data() + row * n, n, random.split(static_cast<std::uint64_t>(first + row)));
   std::int64_t predicted = 0, bytes = 0;
   for (const std::int64_t id : target) {
-    if (id == ignored) continue;
+    if (id == ignored_target) continue;
     ++predicted;
     bytes += bytes_[static_cast<std::size_t>(id)];
   }

@@ -46,10 +46,6 @@ const GmlpFormat g_mlp_pytorch = {"g-mlp-pytorch",
                                   true,
                                   {Task::causal_lm, Task::masked_lm}};
 
-bool ends(const std::string& name, const std::string& ending) {
-  return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 std::string their(const GmlpFormat& format, const std::string& ours) { return their_name(format.names, ours).value(); }
 
 Shape without_first(const Shape& shape) { return Shape(shape.begin() + 1, shape.end()); }
@@ -102,7 +98,7 @@ Checkpoint load(const GmlpFormat& format, const std::string& path, const LoadOpt
       return {ours, [=](const Tensor& t) {
                 return scale(t.dtype() == DType::bf16 ? raw::convert(t, DType::f32) : t, shrink);
               }};
-    if (format.has_heads && (ends(ours, ".sgu.weight") || ends(ours, ".sgu.bias")))
+    if (format.has_heads && (ours.ends_with(".sgu.weight") || ours.ends_with(".sgu.bias")))
       return {ours, [](const Tensor& t) {
                 return t.rank() > 1 && t.size(0) == 1 ? reshape(t, without_first(t.shape())) : t;
               }};
@@ -132,8 +128,8 @@ std::vector<std::string> save(const GmlpFormat& format, const std::string& folde
   for (const auto& [name, parameter] : model.parameters()) {
     Tensor value = parameter.value();
     if (format.has_heads && name == "embedding.weight") value = scale(value, root(config.d_model));
-    if (format.has_heads && ends(name, ".sgu.weight")) value = reshape(value, {1, value.size(0), value.size(1)});
-    if (format.has_heads && ends(name, ".sgu.bias")) value = reshape(value, {1, value.size(0)});
+    if (format.has_heads && name.ends_with(".sgu.weight")) value = reshape(value, {1, value.size(0), value.size(1)});
+    if (format.has_heads && name.ends_with(".sgu.bias")) value = reshape(value, {1, value.size(0)});
     tensors.emplace_back(their(format, name), value);
   }
   if (format.positions) tensors.push_back(labml::positions(config.seq_len, config.d_model));

@@ -87,10 +87,6 @@ const TnnFormat tnn_pytorch = {
     {{"resi_param", true, "a factor of the residual"}},
     false};
 
-bool ends(const std::string& name, const std::string& ending) {
-  return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 // Returns the smallest ratio with floor(ratio · d_model) = d1, or one that is at most a few rounding errors larger.
 double ratio_of(std::int64_t d1, std::int64_t d_model) {
   const auto whole = static_cast<double>(d1), d = static_cast<double>(d_model);
@@ -143,7 +139,7 @@ class TnnReader {
   void check_features() const {
     for (const Feature& feature : format_.unknown)
       for (const std::string& name : file_.names())
-        if (feature.at_end ? ends(name, feature.part) : name.find(feature.part) != std::string::npos)
+        if (feature.at_end ? name.ends_with(feature.part) : name.find(feature.part) != std::string::npos)
           fail(name + " belongs to " + feature.what + ", which weft's TNN does not support");
     if (has("layers.0.feature_mixer.l1.weight") && !has("layers.0.feature_mixer.l3.weight"))
       fail("a gated linear unit without l3 has glu_type 2, which weft's TNN does not support");

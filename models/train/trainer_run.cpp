@@ -1,11 +1,11 @@
 // Trainer::run: steps, evaluations and saves.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <memory>
 
+#include "checkpoint/load_parameters.h"
 #include "train/batch_ahead.h"
 #include "train/evaluate.h"
 #include "train/gather.h"
@@ -27,12 +27,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  const Tensor x = raw::contiguous(a), y = raw::contiguous(b);
-  return std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * dtype_size(x.dtype())) == 0;
-}
 
 }  // namespace
 

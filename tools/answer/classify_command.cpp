@@ -164,13 +164,7 @@ int classify(const ClassifyCommand& o) {
   const TextColumns columns = columns_of_run(run);
   set_text_columns(columns, options);
   options.literal_quotes_where_possible = run_flag(run, "data", "literal-quotes");
-  const bool is_input = o.file == "-";
-  const auto rows = is_input && options.format == weft::DataFormat::automatic
-                        ? nullptr
-                        : weft::TextRows::open(is_input ? "/dev/stdin" : o.file, options);
-  check_content(rows ? rows->content() : weft::RowContent::texts, answers.checkpoint(), o.file);
-  check_options(o.data_options, rows.get(), o.file);
-  if (rows) check_second_columns(options, answers.checkpoint(), o.file);
+  const auto rows = open_texts(o.file, o.data_options, options, answers.checkpoint());
   if (rows) classify_rows(o, *rows, answers);
   else classify_lines(o, answers, answers.checkpoint().info.pairs || !columns.second.empty());
   return 0;

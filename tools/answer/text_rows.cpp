@@ -24,8 +24,7 @@ std::string pair_of(const std::string& line, const TextPlace& place) try {
   throw weft::Error(place.name() + ": " + error.what());
 }
 
-}  // namespace
-
+// Throws a UsageError if options for tables are given, but the file has no table rows.
 void check_options(const DataOptions& data_options, const weft::TextRows* rows, const std::string& file) {
   if (rows == nullptr && (data_options.of_tables() != nullptr || data_options.skip_bad_rows))
     throw UsageError(file +
@@ -36,19 +35,27 @@ void check_options(const DataOptions& data_options, const weft::TextRows* rows, 
                      weft::row_content_name(rows->content()));
 }
 
+}  // namespace
+
+std::unique_ptr<weft::TextRows> open_texts(const std::string& file, const DataOptions& given,
+                                           const weft::LabeledOptions& options, const weft::Checkpoint& checkpoint) {
+  const bool is_input = file == "-";
+  auto rows = is_input && options.format == weft::DataFormat::automatic
+                  ? nullptr
+                  : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
+  check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
+  check_options(given, rows.get(), file);
+  if (rows) check_second_columns(options, checkpoint, file);
+  return rows;
+}
+
 void for_each_text(const std::string& file, const DataOptions& data_options, const TextColumns& columns,
                    const weft::Checkpoint& checkpoint,
                    const std::function<void(const std::string& text, const TextPlace& place)>& use) {
   weft::LabeledOptions options = data_options.labeled();
   set_text_columns(columns, options);
   const bool are_pairs = checkpoint.info.pairs || !columns.second.empty();
-  const bool is_input = file == "-";
-  const auto rows = is_input && options.format == weft::DataFormat::automatic
-                        ? nullptr
-                        : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
-  check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
-  check_options(data_options, rows.get(), file);
-  if (rows) check_second_columns(options, checkpoint, file);
+  const auto rows = open_texts(file, data_options, options, checkpoint);
   if (!rows) {
     TextPlace place{"", "line", 0};
     return for_each_lines(file, [&](const std::vector<std::string>& lines, const std::string& name) {

@@ -15,9 +15,10 @@ struct TextPlace {
   std::string name() const { return file + ": " + unit + " " + std::to_string(number); }
 };
 
-// Throws a UsageError if options for tables are given, but the file has no table rows. `rows` is null if each line is a
-// text.
-void check_options(const DataOptions& data_options, const weft::TextRows* rows, const std::string& file);
+// Opens the texts of a file, or of the standard input if it is "-". Returns null if each line is a text. Throws an Error
+// if the checkpoint's model can't read such rows, and a UsageError if `given` has options that don't apply to them.
+std::unique_ptr<weft::TextRows> open_texts(const std::string& file, const DataOptions& given,
+                                           const weft::LabeledOptions& options, const weft::Checkpoint& checkpoint);
 
 // Calls use(text, place) for each row of a file in one of the formats of labeled texts, or for each line of any other
 // file. Throws an Error if the checkpoint's model can't read such rows, or if `data_options` has options that don't

@@ -8,6 +8,7 @@
 #include "console/command.h"
 #include "console/options.h"
 #include "console/out_folder.h"
+#include "console/report.h"
 #include "console/visible.h"
 
 namespace {
@@ -18,8 +19,6 @@ struct ConvertCommand {
   std::string from, to = "weft", task, in, out;
   bool overwrite = false;
 };
-
-std::string list(const std::vector<std::string>& names) { return CLI::detail::join(names, ", "); }
 
 std::string format_of(const ConvertCommand& o) {
   if (!o.from.empty()) return o.from;

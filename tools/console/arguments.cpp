@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "console/nearest.h"
+#include "console/report.h"
 
 namespace {
 
@@ -16,8 +17,6 @@ std::vector<std::string> command_names(const CLI::App& weft) {
   for (const CLI::App* command : weft.get_subcommands({})) names.push_back(command->get_name());
   return names;
 }
-
-std::string list(const std::vector<std::string>& names) { return CLI::detail::join(names, ", "); }
 
 std::string suggestion(const std::string& meant) { return meant.empty() ? "" : "; did you mean " + meant + "?"; }
 

@@ -228,10 +228,11 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
     if (filled > 0) how.length = filled;
   }
   if (!rows.test.texts.empty()) made.test = weft::task_data({}, std::move(rows.test), task, how);
-  how.word_dropout = o.word_dropout;
-  how.augmentation = {o.flips, o.shift.value_or(0)};
-  how.learning = o.learning();
-  made.data = weft::task_data(std::move(rows.training), std::move(rows.validation), task, how);
+  weft::TaskDataOptions to_train = how;
+  to_train.word_dropout = o.word_dropout;
+  to_train.augmentation = {o.flips, o.shift.value_or(0)};
+  to_train.learning = o.learning();
+  made.data = weft::task_data(std::move(rows.training), std::move(rows.validation), task, to_train);
   check_memory_to_train(*planned);
   made.model = new_model(o, spec);
   return made;

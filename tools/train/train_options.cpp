@@ -224,6 +224,12 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
       ->group(group);
 }
 
+// The options that may be given with --resume, because they don't turn the run into a different one.
+const std::vector<std::string> settings_with_resume = {"--steps",    "--epochs",    "--eval-every",
+                                                       "--patience", "--recompute", "--threads",
+                                                       "--loaders",  "--log",       "--keep-going"};
+const std::vector<std::string> paths_with_resume = {"--text", "--data", "--validation", "--test"};
+
 void add_run_options(CLI::App& command, TrainOptions& o) {
   const std::string group = "Run";
   add_text(command, "--out", "FOLDER", o.out, "Folder of the run (best/, last/, run.json, metrics.jsonl)")
@@ -232,9 +238,9 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
       .add_option(
           "--resume", o.resume,
           "Continue the run in this folder. The result has the same bits as if the run had never stopped. The only "
-          "other options that can be given are --steps, --epochs, --eval-every, --patience, --recompute, --threads, "
-          "--loaders, --log, "
-          "--keep-going and the options that give the paths of the run's data (--text, --data, --validation, --test)")
+          "other options that can be given are " +
+              list(settings_with_resume) + " and the options that give the paths of the run's data (" +
+              list(paths_with_resume) + ")")
       ->group(group)
       ->type_name("FOLDER")
       ->expected(0, 1)
@@ -266,13 +272,11 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
       ->group(group);
 }
 
-// Whether the option may be given with --resume, because it doesn't turn the run into a different one.
 bool goes_with_resume(const std::string& name) {
-  for (const char* each :
-       {"--resume", "--steps", "--epochs", "--eval-every", "--patience", "--recompute", "--threads", "--loaders",
-        "--log", "--keep-going", "--text", "--data", "--validation", "--test", "--help"})
-    if (name == each) return true;
-  return false;
+  const auto has = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return name == "--resume" || name == "--help" || has(settings_with_resume) || has(paths_with_resume);
 }
 
 // Throws a CLI::ParseError if options contradict each other.
