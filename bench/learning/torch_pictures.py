@@ -88,7 +88,7 @@ def train(training, test, steps, seed, threads, compiled):
         seconds += (time.perf_counter() - start) * (step > 1)  # without the first step, which may compile the model
         if step % -(-steps // 14) == 0 or step == steps:
             now = accuracy(model, *validation)
-            print(f"PyTorch: step {step}, {seconds:.0f} s, validation accuracy {now:.2f} %", file=sys.stderr, flush=True)
+            print(f"PyTorch: step {step}, {seconds:.0f} s, validation accuracy {now:.2f} %", file=sys.stderr)
             if now > best[0]:
                 best = (now, accuracy(model, *test))
         start = time.perf_counter()

@@ -7,13 +7,13 @@ SIZES = {"gmlp": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 6, "d_ff
          "fnet": {"batch": 8, "seq_len": 512, "d_model": 768, "layers": 12, "d_ffn": 3072}}
 # Sizes of models that users train themselves, for --sizes small.
 OWN = {"gmlp": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512},
-       "tnn": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "glu_dim": 128, "expand_ratio": 3, "rpe_dim": 32,
-               "rpe_layers": 3},
+       "tnn": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "glu_dim": 128, "expand_ratio": 3,
+               "rpe_dim": 32, "rpe_layers": 3},
        "fnet": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512}}
 # Sizes for --verify: odd and even sizes, a length that the transforms pad, and a length that is not a power of two.
 SMALL = {"gmlp": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn": 72},
-         "tnn": {"batch": 3, "seq_len": 200, "d_model": 24, "layers": 2, "glu_dim": 40, "expand_ratio": 3, "rpe_dim": 16,
-                 "rpe_layers": 2},
+         "tnn": {"batch": 3, "seq_len": 200, "d_model": 24, "layers": 2, "glu_dim": 40, "expand_ratio": 3,
+                 "rpe_dim": 16, "rpe_layers": 2},
          "fnet": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn": 72}}
 
 
@@ -84,7 +84,8 @@ WIDER = {"bf16": "f32", "int8": "bf16"}
 # torch.ao.quantization.quantize_dynamic, everything else in f32.
 VARIANTS = {("f32", "train"): ("eager", "compiled"), ("f32", "forward"): ("eager", "compiled", "frozen"),
             ("bf16", "train"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled"),
-            ("bf16", "forward"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled", "whole frozen"),
+            ("bf16", "forward"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled",
+                                  "whole frozen"),
             ("int8", "forward"): ("int8 eager",)}
 
 START_GOAL = 0.020  # seconds

@@ -22,7 +22,8 @@ DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eage
 # Formulations with the same result. gmlp: the form of the spatial gating. Sequences are (b, n, d), or (n, b, d) in the
 # last form. tnn: transforms along dim -2 of (b, n, d) or along the last dim of (b, d, n). In a forward pass, tnn can
 # also keep the spectra of the coefficients.
-FORMULATIONS = {"gmlp": ["einsum", "matmul", "conv1d", "einsum-nbd"], "tnn": ["bnd", "bdn"], "fnet": ["fft2", "fft.fft"]}
+FORMULATIONS = {"gmlp": ["einsum", "matmul", "conv1d", "einsum-nbd"], "tnn": ["bnd", "bdn"],
+                "fnet": ["fft2", "fft.fft"]}
 
 
 def formulations(model, mode):
