@@ -16,7 +16,6 @@ The comparison leaves out these known differences:
 import argparse
 import itertools
 import json
-import os
 import pathlib
 import random
 import shutil
@@ -32,13 +31,17 @@ from transformers.convert_slow_tokenizer import AlbertConverter
 
 PAD, CLS, SEP = 3, 4, 5  # as in google/fnet-base
 HARD = [
-    "", " ", "  ", "a", " a", "a ", "  two  spaces ", "tab\there", "line\nend\n", "\u00a0no\u00a0break\u3000wide ", "\u3000",
-    "Zoë naïve café ÀÖØ", "e\u0301\u0323x", "x \u0301y", "ﬁ ﬀ ½ ① ™ …", "ＡＢ～ 𝐀𝒛𝟘 ｶﾞ", "한글 가 漢字 日本語", "😀 hello 🎉👨\u200d👩\u200d👧",
-    "``quoted'' and ''more``", "` `` ``` ''''", "the [MASK] man", "the[MASK]man", "the \u3000[MASK], man", "[MASK] [MASK]",
-    "[MASK][MASK]", "a [CLS] b", "[CLS] [CLS]", "<pad> <unk> <s> </s>", "x<s>y", "a<unk>b", "[MASK", "MASK]", "[[MASK]]",
-    "1,000,000 and 7, 8,9", "in 2004, 5,", "control \x01\x02 chars \x7f", "\x7f", "\x7f \x7f", "\x1f\x1cseparators\x1d ",
-    "soft\u00adhyphen zero\u200bwidth\ufeff", "\u2581mark \u2581", "a\u2581b", "\u2581\u2581", "ไทย ก่ นी क़", "ИЙ й ё ЯД", "ß ẞ İ ı ΑΣ Σς ǅ K",
-    "\u0344 \u1fbf \u02dc \u00a8 \u00b4", "[mask] [Mask]", "\ufffd \ufffc", "\u2028line\u2029para", "a\u0085b \u0085", "㌀ ㍿ ﷺ", "שׁלוֹם مُحَمَّد", "a" * 600,
+    "", " ", "  ", "a", " a", "a ", "  two  spaces ", "tab\there", "line\nend\n",
+    "\u00a0no\u00a0break\u3000wide ", "\u3000",
+    "Zoë naïve café ÀÖØ", "e\u0301\u0323x", "x \u0301y", "ﬁ ﬀ ½ ① ™ …", "ＡＢ～ 𝐀𝒛𝟘 ｶﾞ", "한글 가 漢字 日本語",
+    "😀 hello 🎉👨\u200d👩\u200d👧",
+    "``quoted'' and ''more``", "` `` ``` ''''", "the [MASK] man", "the[MASK]man", "the \u3000[MASK], man",
+    "[MASK] [MASK]", "[MASK][MASK]", "a [CLS] b", "[CLS] [CLS]", "<pad> <unk> <s> </s>", "x<s>y", "a<unk>b", "[MASK",
+    "MASK]", "[[MASK]]", "1,000,000 and 7, 8,9", "in 2004, 5,", "control \x01\x02 chars \x7f", "\x7f", "\x7f \x7f",
+    "\x1f\x1cseparators\x1d ", "soft\u00adhyphen zero\u200bwidth\ufeff", "\u2581mark \u2581", "a\u2581b",
+    "\u2581\u2581", "ไทย ก่ นी क़", "ИЙ й ё ЯД", "ß ẞ İ ı ΑΣ Σς ǅ K",
+    "\u0344 \u1fbf \u02dc \u00a8 \u00b4", "[mask] [Mask]", "\ufffd \ufffc", "\u2028line\u2029para",
+    "a\u0085b \u0085", "㌀ ㍿ ﷺ", "שׁלוֹם مُحَمَّد", "a" * 600,
 ]
 PAIRS = [("the king", "a man"), ("", "b"), ("one, two", "Três"), ("the [MASK] man", "b c ")]
 
@@ -63,9 +66,9 @@ def every_character():
 
 def learn(lines, folder, size):
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_prefix=f"{folder}/spiece", vocab_size=size, hard_vocab_limit=False, pad_id=PAD, unk_id=0,
-        bos_id=1, eos_id=2, control_symbols=["[CLS]", "[SEP]", "[MASK]"], num_threads=1, minloglevel=2,
-        max_sentence_length=20000)
+        sentence_iterator=iter(lines), model_prefix=f"{folder}/spiece", vocab_size=size, hard_vocab_limit=False,
+        pad_id=PAD, unk_id=0, bos_id=1, eos_id=2, control_symbols=["[CLS]", "[SEP]", "[MASK]"], num_threads=1,
+        minloglevel=2, max_sentence_length=20000)
     return sentencepiece.SentencePieceProcessor(model_file=f"{folder}/spiece.model")
 
 
@@ -79,8 +82,9 @@ def weft_ids(program, folder, back, texts):
 
 def prepare(folder, pieces, settings, reference, alone):
     """Makes a folder with the tokenizer in spiece.model or, if `alone`, only in tokenizer.json."""
-    transformers.FNetModel(transformers.FNetConfig(
-        vocab_size=pieces.get_piece_size(), hidden_size=4, num_hidden_layers=0, intermediate_size=4)).save_pretrained(folder)
+    config = transformers.FNetConfig(vocab_size=pieces.get_piece_size(), hidden_size=4, num_hidden_layers=0,
+                                     intermediate_size=4)
+    transformers.FNetModel(config).save_pretrained(folder)
     with open(f"{folder}/tokenizer_config.json", "w") as file:
         json.dump({**settings, "tokenizer_class": "FNetTokenizer", "remove_space": not alone}, file)
     if alone:
@@ -160,7 +164,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         pieces = learn(lines, scratch, options.size)
         for keep_accents, lower in itertools.product((False, True), repeat=2):
-            failed += compare(options.program, scratch, pieces, {"keep_accents": keep_accents, "do_lower_case": lower}, texts)
+            settings = {"keep_accents": keep_accents, "do_lower_case": lower}
+            failed += compare(options.program, scratch, pieces, settings, texts)
     return 1 if failed else 0
 
 

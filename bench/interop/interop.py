@@ -80,7 +80,8 @@ def exact_positions(model):
     comparison in f64."""
     table = model.src_embed.positional_encodings
     d = table.shape[-1]
-    angle = torch.arange(table.shape[0], dtype=torch.float64)[:, None] / 10000 ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
+    frequency = 10000 ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
+    angle = torch.arange(table.shape[0], dtype=torch.float64)[:, None] / frequency
     table[:, 0, 0::2], table[:, 0, 1::2] = torch.sin(angle), torch.cos(angle)
 
 
@@ -128,10 +129,12 @@ def huggingface_fnet(program, scratch, rng, dtype):
                transformers.FNetForNextSentencePrediction, transformers.FNetForSequenceClassification]
     kind = rng.choice(classes)
     config = transformers.FNetConfig(
-        vocab_size=rng.choice([7, 31, 64]), hidden_size=rng.choice([6, 8, 13, 32]), num_hidden_layers=rng.choice([0, 1, 2, 3]),
+        vocab_size=rng.choice([7, 31, 64]), hidden_size=rng.choice([6, 8, 13, 32]),
+        num_hidden_layers=rng.choice([0, 1, 2, 3]),
         intermediate_size=rng.choice([5, 16, 40]), max_position_embeddings=rng.choice([17, 40]),
         type_vocab_size=rng.choice([2, 4]), hidden_act=rng.choice(["gelu_new", "gelu", "relu", "silu", "tanh"]),
-        num_labels=rng.choice([2, 3, 5]), pad_token_id=3, hidden_dropout_prob=0.1, layer_norm_eps=rng.choice([1e-12, 1e-5]))
+        num_labels=rng.choice([2, 3, 5]), pad_token_id=3, hidden_dropout_prob=0.1,
+        layer_norm_eps=rng.choice([1e-12, 1e-5]))
     if kind in (transformers.FNetForMaskedLM, transformers.FNetForPreTraining):
         config.tie_word_embeddings = rng.random() < 0.7
     model = kind(config).eval()
@@ -147,7 +150,8 @@ def huggingface_fnet(program, scratch, rng, dtype):
     types = torch.randint(config.type_vocab_size, (b, n))
     out = model(input_ids=ids, token_type_ids=types, output_hidden_states=True)
     outputs = {"hidden": out.hidden_states[-1]}
-    for ours, theirs in (("pooled", "pooler_output"), ("words", "prediction_logits"), ("classes", "seq_relationship_logits")):
+    names = {"pooled": "pooler_output", "words": "prediction_logits", "classes": "seq_relationship_logits"}
+    for ours, theirs in names.items():
         if getattr(out, theirs, None) is not None:
             outputs[ours] = getattr(out, theirs)
     if getattr(out, "logits", None) is not None:
@@ -181,8 +185,8 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
     # The package's embedding is √dim times weft's, and weft stores it in f32. In f64, √dim is a power of two here, so
     # nothing is rounded.
     causal, dim = rng.random() < 0.5, rng.choice([4, 16] if dtype == "f64" else [6, 8, 14])
-    sizes = dict(num_tokens=rng.choice([7, 31]), dim=dim, depth=rng.choice([1, 2, 3]), seq_len=rng.choice([3, 7, 11, 16]),
-                 ff_mult=rng.choice([2, 4]), causal=causal)
+    sizes = dict(num_tokens=rng.choice([7, 31]), dim=dim, depth=rng.choice([1, 2, 3]),
+                 seq_len=rng.choice([3, 7, 11, 16]), ff_mult=rng.choice([2, 4]), causal=causal)
     model = gMLP(**sizes).eval()
     random_state(model)
     save_state(model, f"{scratch}/model")
@@ -215,7 +219,8 @@ def labml_gmlp(program, scratch, rng, dtype):
             mask = torch.tril(torch.ones(len(x), len(x))).bool().unsqueeze(-1)
             return self.generator(self.encoder(self.src_embed(x), mask))
 
-    sizes = (rng.choice([6, 8, 14]), rng.choice([8, 12]), rng.choice([3, 7, 11, 16]), rng.choice([1, 2]), rng.choice([7, 31]))
+    sizes = (rng.choice([6, 8, 14]), rng.choice([8, 12]), rng.choice([3, 7, 11, 16]), rng.choice([1, 2]),
+             rng.choice([7, 31]))
     model = AutoRegressive(*sizes).eval()
     random_state(model)
     save_state(model, f"{scratch}/model")
@@ -256,10 +261,11 @@ def tnn_arguments(rng):
     act = lambda: rng.choice(["silu", "gelu", "elu", "leak", "sigmoid", "1+elu", "none"])
     return {"act_fun": act(), "use_norm": rng.random() < 0.4, "norm_type": rng.choice(["layernorm", "simplermsnorm"]),
             "use_decay": decay == "one", "use_multi_decay": decay == "many", "gamma": rng.choice([0.9, 0.99, 1.0]),
-            "rpe_embedding": rng.choice([3, 8]), "rpe_layers": rng.choice([0, 1, 3]), "rpe_act": rng.choice(["relu", "silu"]),
-            "residual": rng.random() < 0.4, "par_type": rng.choice([1, 1, 2]), "normalize": normalize, "causal": True,
-            "act_type": "exp" if normalize else rng.choice(["none", "none", "silu"]), "glu_act": act(), "bias": True,
-            "expand_ratio": rng.choice([1, 1.34, 3]), "fina_act": "None"}
+            "rpe_embedding": rng.choice([3, 8]), "rpe_layers": rng.choice([0, 1, 3]),
+            "rpe_act": rng.choice(["relu", "silu"]), "residual": rng.random() < 0.4, "par_type": rng.choice([1, 1, 2]),
+            "normalize": normalize, "causal": True,
+            "act_type": "exp" if normalize else rng.choice(["none", "none", "silu"]), "glu_act": act(),
+            "bias": True, "expand_ratio": rng.choice([1, 1.34, 3]), "fina_act": "None"}
 
 
 def back_again(scratch, make, inputs, outputs, dtype):
@@ -278,7 +284,8 @@ def fairseq_tnn(program, scratch, rng, dtype):
 
     d, vocabulary = rng.choice([6, 8, 14]), rng.choice([7, 31])
     args = {**tnn_arguments(rng), "decoder_embed_dim": d, "decoder_layers": rng.choice([1, 2]), "glu_type": 1,
-            "decoder_attention_heads": rng.choice([1, 2]), "decoder_normalize_before": True, "glu_dim": rng.choice([-1, 5]),
+            "decoder_attention_heads": rng.choice([1, 2]), "decoder_normalize_before": True,
+            "glu_dim": rng.choice([-1, 5]),
             "share_decoder_input_output_embed": rng.random() < 0.4, "no_token_positional_embeddings": True,
             "optimizer": "adam", "adam_betas": "(0.9, 0.98)", "lr": [0.0005]}
     model = FairseqLanguageModel(vocabulary, args)
@@ -342,8 +349,8 @@ def main():
                         print(f"{name} {dtype} case {k}: {error}")
             else:
                 failed += options.cases - good
-                besides = (f"; {len(ILL_CONDITIONED)} gradients are inaccurate in the package's own f32 and do not count"
-                           if ILL_CONDITIONED else "")
+                besides = (f"; {len(ILL_CONDITIONED)} gradients are inaccurate in the package's own f32 and do not "
+                           "count" if ILL_CONDITIONED else "")
                 print(f"{name} {dtype}: {good} of {options.cases} cases agree, largest error {worst:.2g} of the largest"
                       f" value of its tensor{besides}")
                 ILL_CONDITIONED.clear()

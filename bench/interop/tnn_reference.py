@@ -9,8 +9,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-ACTIVATIONS = {"none": lambda x: x, "gelu": F.gelu, "relu": F.relu, "elu": F.elu, "sigmoid": torch.sigmoid, "exp": torch.exp,
-               "leak": F.leaky_relu, "1+elu": lambda x: 1 + F.elu(x), "2+elu": lambda x: 2 + F.elu(x), "silu": F.silu}
+ACTIVATIONS = {"none": lambda x: x, "gelu": F.gelu, "relu": F.relu, "elu": F.elu, "sigmoid": torch.sigmoid,
+               "exp": torch.exp, "leak": F.leaky_relu, "1+elu": lambda x: 1 + F.elu(x), "2+elu": lambda x: 2 + F.elu(x),
+               "silu": F.silu}
 
 
 class SimpleRmsNorm(nn.Module):

@@ -60,7 +60,8 @@ def weft_flags(isa):
 def require(program, isa, flags=()):
     """If `program` cannot use the instruction set, prints its error message and ends the script."""
     if isa:
-        tried = subprocess.run([program, "--isa", isa, *flags], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        command = [program, "--isa", isa, *flags]
+        tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if tried.returncode != 0:
             print(tried.stderr.strip(), file=sys.stderr)
             sys.exit(2)

@@ -1,10 +1,37 @@
-"""Starts programs that answer requests. Each program is stopped while another one is timed."""
+"""Starts programs that answer requests, at each setting of a peer. Each program is stopped while another one is
+timed."""
 import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
+BOUND = {"OMP_PROC_BIND": "true", "OMP_PLACES": "cores"}  # binds weft's threads to cores
+
+
+class Setting(NamedTuple):
+    """A peer's number of threads and OMP_WAIT_POLICY."""
+    threads: int
+    policy: str | None = None
+
+    def __str__(self):
+        return f"{self.threads} thread{'s' * (self.threads > 1)}" + (f", {self.policy}" if self.policy else "")
+
+    def environment(self):
+        return {"OMP_NUM_THREADS": str(self.threads), "MKL_NUM_THREADS": str(self.threads),
+                **({"OMP_WAIT_POLICY": self.policy} if self.policy else {})}
+
+
+def settings(threads):
+    """Returns the settings at which a peer is tried. A single thread never waits, so it needs no policy."""
+    waiting = [Setting(threads, policy) for policy in ("active", "passive")] if threads > 1 else []
+    return [*waiting, Setting(1)]
+
+
+def core_of(threads):
+    """Returns the core to which weft and its peers are bound if they use one thread."""
+    return min(os.sched_getaffinity(0)) if threads == 1 else None
 
 
 class Process:

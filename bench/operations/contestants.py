@@ -1,12 +1,11 @@
 """Starts the processes that run the work: weft-case and peer.py, each with its own setting."""
-import os
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "machine"))
 import isa as isas
-from process import Process
+from process import BOUND, Process, Setting, core_of, settings
 
 
 class Contestant:
@@ -38,36 +37,26 @@ class Team:
 
     def __init__(self, threads, weft_case, min_time, isa=None):
         self.threads, self.weft_case, self.min_time, self.isa = threads, weft_case, min_time, isa
-        self.core = min(os.sched_getaffinity(0)) if threads == 1 else None
         self.made = {}
 
-    def settings(self):
-        """Returns a peer's settings (threads, OMP_WAIT_POLICY). A single thread never waits, so it needs no policy."""
-        if self.threads == 1:
-            return [(1, None)]
-        return [(1, None), (self.threads, "active"), (self.threads, "passive")]
-
-    def start(self, who, threads, policy):
-        environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
-        if policy:
-            environment["OMP_WAIT_POLICY"] = policy
+    def start(self, who, setting):
+        environment, threads = setting.environment(), str(setting.threads)
         if who in ("weft", "fftw"):
-            command = [str(self.weft_case), "--threads", str(threads), "--min-time", str(self.min_time),
+            command = [str(self.weft_case), "--threads", threads, "--min-time", str(self.min_time),
                        *isas.weft_flags(self.isa)]
             if who == "weft":
-                environment.update(OMP_PROC_BIND="true", OMP_PLACES="cores")
+                environment.update(BOUND)
         else:
             environment.update(isas.environment(self.isa))
-            command = [sys.executable, str(HERE / "peer.py"), who, str(threads), str(self.min_time),
+            command = [sys.executable, str(HERE / "peer.py"), who, threads, str(self.min_time),
                        str(isas.Sampler.beside(self.weft_case))]
-        setting = f"{threads} thread{'s' if threads > 1 else ''}" + (f", {policy}" if policy else "")
-        return Contestant(who, Process(command, environment, self.core), setting)
+        return Contestant(who, Process(command, environment, core_of(self.threads)), str(setting))
 
     def contestants(self, who, role="peer"):
         """Returns the contestants of a program. weft has a single contestant for each role, in a separate process."""
         if (who, role) not in self.made:
-            settings = [(self.threads, None)] if who == "weft" else self.settings()
-            self.made[who, role] = [self.start(who, threads, policy) for threads, policy in settings]
+            tried = [Setting(self.threads)] if who == "weft" else settings(self.threads)
+            self.made[who, role] = [self.start(who, setting) for setting in tried]
         return self.made[who, role]
 
     def close(self):

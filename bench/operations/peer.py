@@ -18,23 +18,28 @@ def formulations(kind):
     return LAYOUTS.get(kind, ["-"])
 
 
+def product_by_fft(torch, x, spectra, dim, n):
+    """Returns irfft(rfft(x, 2n) · spectra)[:n]."""
+    return torch.fft.irfft(torch.fft.rfft(x, n=2 * n, dim=dim) * spectra, n=2 * n, dim=dim).narrow(dim, 0, n)
+
+
 def torch_toeplitz(torch, kind, b, n, d, causal, layout):
-    """Returns a function that computes irfft(rfft(x, 2n) · rfft(c, 2n))[:n]. c has the n causal coefficients or, if
-    bidirectional, a circulant of length 2n."""
+    """Returns a function that computes product_by_fft with the spectra rfft(c, 2n). c has the n causal coefficients
+    or, if bidirectional, a circulant of length 2n."""
     dim = -2 if layout == "bnd" else -1
     length = n if causal else 2 * n
     x = torch.randn((b, n, d) if layout == "bnd" else (b, d, n))
     c = torch.randn((length, d) if layout == "bnd" else (d, length))
     kept = torch.fft.rfft(c, n=2 * n, dim=dim)
 
-    def product(x, spectra):
-        return torch.fft.irfft(torch.fft.rfft(x, n=2 * n, dim=dim) * spectra, n=2 * n, dim=dim).narrow(dim, 0, n)
+    def product(x, c):
+        return product_by_fft(torch, x, torch.fft.rfft(c, n=2 * n, dim=dim), dim, n)
 
     if kind == "toeplitz-cached":
-        return lambda: product(x, kept)
+        return lambda: product_by_fft(torch, x, kept, dim, n)
     if kind == "toeplitz":
-        return lambda: product(x, torch.fft.rfft(c, n=2 * n, dim=dim))
-    return torch_train(torch, lambda x, c: product(x, torch.fft.rfft(c, n=2 * n, dim=dim)), [x, c])
+        return lambda: product(x, c)
+    return torch_train(torch, product, [x, c])
 
 
 def torch_mix(torch, kind, b, n, d, formulation):

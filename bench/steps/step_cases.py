@@ -7,22 +7,22 @@ SIZES = {"gmlp": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 6, "d_ff
          "fnet": {"batch": 8, "seq_len": 512, "d_model": 768, "layers": 12, "d_ffn": 3072}}
 # Sizes of models that users train themselves, for --sizes small.
 OWN = {"gmlp": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512},
-       "tnn": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "glu_dim": 128, "expand_ratio": 3, "rpe_dim": 32,
-               "rpe_layers": 3},
+       "tnn": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "glu_dim": 128, "expand_ratio": 3,
+               "rpe_dim": 32, "rpe_layers": 3},
        "fnet": {"batch": 12, "seq_len": 64, "d_model": 128, "layers": 4, "d_ffn": 512}}
 # Sizes for --verify: odd and even sizes, a length that the transforms pad, and a length that is not a power of two.
 SMALL = {"gmlp": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn": 72},
-         "tnn": {"batch": 3, "seq_len": 200, "d_model": 24, "layers": 2, "glu_dim": 40, "expand_ratio": 3, "rpe_dim": 16,
-                 "rpe_layers": 2},
+         "tnn": {"batch": 3, "seq_len": 200, "d_model": 24, "layers": 2, "glu_dim": 40, "expand_ratio": 3,
+                 "rpe_dim": 16, "rpe_layers": 2},
          "fnet": {"batch": 3, "seq_len": 45, "d_model": 40, "layers": 2, "d_ffn": 72}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Goals:
-    fraction: float | None  # share of the machine's peak for products
-    speed: float | None  # relative to PyTorch's fastest variant
-    memory: float | None = None  # at most this share of the memory of the first of PyTorch's VARIANTS
-    gemm_only: bool = False      # whether the fraction counts only dense products
+    fraction: float | None = None     # share of the machine's peak for products
+    speed: float | None = None        # relative to PyTorch's fastest variant
+    memory: float | None = None       # at most this share of the memory of the first of PyTorch's VARIANTS
+    gemm_only: bool = False           # whether the fraction counts only dense products
     over_wider: float | None = None   # speed relative to weft's next wider precision
     activations: float | None = None  # at most this share of the wider precision's activation memory
     whole: float | None = None        # at most this share of the wider precision's whole memory
@@ -57,19 +57,25 @@ class Case:
 
 
 # Goals of the models of --sizes small.
-OWN_GOALS = {"train": Goals(0.65, 2.0), "forward": Goals(None, None, beyond=0.2)}
+OWN_GOALS = {"train": Goals(fraction=0.65, speed=2.0), "forward": Goals(beyond=0.2)}
 
-CASES = [Case("gmlp", "train", Goals(0.75, 1.3, 0.6)), Case("tnn", "train", Goals(0.55, 1.8, 0.6, gemm_only=True)),
-         Case("fnet", "train", Goals(0.72, 1.3, 0.6)), Case("gmlp", "forward", Goals(0.70, 1.1)),
-         Case("tnn", "forward", Goals(0.55, 1.1, gemm_only=True)), Case("fnet", "forward", Goals(0.70, 1.1)),
-         Case("gmlp", "train", Goals(None, 1.15, 1, False, 1.45, 0.55, 0.7), "bf16"),
-         Case("tnn", "train", Goals(None, 2.5, 1, True, 1.35, 0.55), "bf16"),
-         Case("fnet", "train", Goals(None, 1.0, 1, False, 1.5, 0.55, 0.85), "bf16"),
-         Case("gmlp", "forward", Goals(None, 1.0), "bf16"), Case("tnn", "forward", Goals(None, 1.1, gemm_only=True), "bf16"),
-         Case("fnet", "forward", Goals(None, 1.1), "bf16"),
-         Case("gmlp", "forward", Goals(None, 1.0, over_wider=1.3), "int8"),
-         Case("tnn", "forward", Goals(None, 1.0, gemm_only=True, over_wider=1.3), "int8"),
-         Case("fnet", "forward", Goals(None, 1.0, over_wider=1.3), "int8")]
+CASES = [
+    Case("gmlp", "train", Goals(fraction=0.75, speed=1.3, memory=0.6)),
+    Case("tnn", "train", Goals(fraction=0.55, speed=1.8, memory=0.6, gemm_only=True)),
+    Case("fnet", "train", Goals(fraction=0.72, speed=1.3, memory=0.6)),
+    Case("gmlp", "forward", Goals(fraction=0.70, speed=1.1)),
+    Case("tnn", "forward", Goals(fraction=0.55, speed=1.1, gemm_only=True)),
+    Case("fnet", "forward", Goals(fraction=0.70, speed=1.1)),
+    Case("gmlp", "train", Goals(speed=1.15, memory=1, over_wider=1.45, activations=0.55, whole=0.7), "bf16"),
+    Case("tnn", "train", Goals(speed=2.5, memory=1, gemm_only=True, over_wider=1.35, activations=0.55), "bf16"),
+    Case("fnet", "train", Goals(speed=1.0, memory=1, over_wider=1.5, activations=0.55, whole=0.85), "bf16"),
+    Case("gmlp", "forward", Goals(speed=1.0), "bf16"),
+    Case("tnn", "forward", Goals(speed=1.1, gemm_only=True), "bf16"),
+    Case("fnet", "forward", Goals(speed=1.1), "bf16"),
+    Case("gmlp", "forward", Goals(speed=1.0, over_wider=1.3), "int8"),
+    Case("tnn", "forward", Goals(speed=1.0, gemm_only=True, over_wider=1.3), "int8"),
+    Case("fnet", "forward", Goals(speed=1.0, over_wider=1.3), "int8"),
+]
 
 WIDER = {"bf16": "f32", "int8": "bf16"}
 
@@ -78,7 +84,8 @@ WIDER = {"bf16": "f32", "int8": "bf16"}
 # torch.ao.quantization.quantize_dynamic, everything else in f32.
 VARIANTS = {("f32", "train"): ("eager", "compiled"), ("f32", "forward"): ("eager", "compiled", "frozen"),
             ("bf16", "train"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled"),
-            ("bf16", "forward"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled", "whole frozen"),
+            ("bf16", "forward"): ("autocast eager", "autocast compiled", "whole eager", "whole compiled",
+                                  "whole frozen"),
             ("int8", "forward"): ("int8 eager",)}
 
 START_GOAL = 0.020  # seconds

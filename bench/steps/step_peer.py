@@ -22,7 +22,8 @@ DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eage
 # Formulations with the same result. gmlp: the form of the spatial gating. Sequences are (b, n, d), or (n, b, d) in the
 # last form. tnn: transforms along dim -2 of (b, n, d) or along the last dim of (b, d, n). In a forward pass, tnn can
 # also keep the spectra of the coefficients.
-FORMULATIONS = {"gmlp": ["einsum", "matmul", "conv1d", "einsum-nbd"], "tnn": ["bnd", "bdn"], "fnet": ["fft2", "fft.fft"]}
+FORMULATIONS = {"gmlp": ["einsum", "matmul", "conv1d", "einsum-nbd"], "tnn": ["bnd", "bdn"],
+                "fnet": ["fft2", "fft.fft"]}
 
 
 def formulations(model, mode):
@@ -31,18 +32,18 @@ def formulations(model, mode):
 
 
 class SpatialGatingUnit(nn.Module):
-    """z1 ⊙ (W norm(z2) + b), W lower triangular."""
+    """z1 ⊙ (W norm(z2) + b). If causal, W is lower triangular."""
 
-    def __init__(self, d_z, n, formulation):
+    def __init__(self, d_z, n, formulation, causal):
         super().__init__()
         self.norm = nn.LayerNorm(d_z // 2)
         self.weight = nn.Parameter(torch.empty(n, n).uniform_(-0.01, 0.01))
         self.bias = nn.Parameter(torch.ones(n))
-        self.formulation = formulation
+        self.formulation, self.causal = formulation, causal
 
     def forward(self, z):
         z1, z2 = z.chunk(2, dim=-1)
-        z2, w = self.norm(z2), self.weight.tril()
+        z2, w = self.norm(z2), self.weight.tril() if self.causal else self.weight
         if self.formulation == "conv1d":
             return z1 * F.conv1d(z2, w.unsqueeze(-1), self.bias)
         if self.formulation == "einsum-nbd":
@@ -52,17 +53,18 @@ class SpatialGatingUnit(nn.Module):
 
 
 class GmlpBlock(nn.Module):
-    """x + proj2(sgu(gelu(proj1(norm(x)))))."""
+    """x + dropout(proj2(sgu(gelu(proj1(norm(x))))))."""
 
-    def __init__(self, s, formulation):
+    def __init__(self, s, formulation, causal=True, dropout=0):
         super().__init__()
         self.norm = nn.LayerNorm(s["d_model"])
         self.proj1 = nn.Linear(s["d_model"], s["d_ffn"])
-        self.sgu = SpatialGatingUnit(s["d_ffn"], s["seq_len"], formulation)
+        self.sgu = SpatialGatingUnit(s["d_ffn"], s["seq_len"], formulation, causal)
         self.proj2 = nn.Linear(s["d_ffn"] // 2, s["d_model"])
+        self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
 
     def forward(self, x):
-        return x + self.proj2(self.sgu(F.gelu(self.proj1(self.norm(x)))))
+        return x + self.dropout(self.proj2(self.sgu(F.gelu(self.proj1(self.norm(x))))))
 
 
 class Rpe(nn.Module):

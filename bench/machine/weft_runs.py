@@ -1,4 +1,4 @@
-"""Functions that the scripts share: run the weft command, read the results of a run, and print them."""
+"""Functions that the scripts share: run a program, read the results of a run of weft, and print them."""
 import csv
 import json
 import re
@@ -24,9 +24,14 @@ def run(command, stdout=subprocess.PIPE, **more):
     """Runs a command whose words may also be paths and numbers. Returns what it printed, or None if stdout is a file.
     If the command fails, ends the script with the command's error message."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, stdout=stdout, stderr=subprocess.PIPE, text=True, **more)
+    shown = sys.stderr.isatty()  # the command then shows its progress and its error message in the terminal
+    try:
+        done = subprocess.run(words, stdout=stdout, stderr=None if shown else subprocess.PIPE, text=True, **more)
+    except OSError as error:
+        sys.exit(f"{words[0]}: {error.strerror}")
     if done.returncode != 0:
-        sys.exit(f"{shlex.join(words)}\n{done.stderr.strip() or f'exit code {done.returncode}'}")
+        last_lines = [] if shown else done.stderr.splitlines()[-10:]  # the lines before them are progress
+        sys.exit("\n".join([f"{shlex.join(words)}: exit code {done.returncode}", *last_lines]))
     return done.stdout
 
 
