@@ -8,6 +8,7 @@
 #include <weft/ops.h>
 #include <weft/run_folder.h>
 #include <weft/split.h>
+#include <weft/task.h>
 
 #include <chrono>
 #include <cmath>
@@ -205,6 +206,7 @@ void add_training(nb::module_& module) {
             s.optimizer.clip = clip;
           },
           "name"_a, "own"_a, "weight_decay"_a.none(), "clip"_a);
+  module.def("tasks", tasks);
   module.def("train_rows", train_rows, "rows"_a, "validation"_a.none(), "settings"_a, "progress"_a, "evaluated"_a,
              "every_step"_a);
   module.def("train_text", train_text, "text"_a, "settings"_a, "progress"_a, "evaluated"_a, "every_step"_a);

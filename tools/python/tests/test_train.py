@@ -145,6 +145,36 @@ def test_several_labels_and_tags():
     assert tagger.model.predict("c a b") == [("c", "C"), ("a", "A"), ("b", "B")]
 
 
+def test_tags_of_numbers():
+    x = np.random.default_rng(0).normal(size=(100, 6))
+    tags = np.where(x > 0, "high", "low")
+    tagger = train(x, tags, task="tagging", arch="tnn", length=None, steps=200).model
+    found = tagger.predict(x[:20])
+    assert [len(row) for row in found] == [6] * 20 and {type(tag) for row in found for tag in row} == {str}
+    assert np.mean(np.array(found) == tags[:20]) > 0.9
+    assert tagger.predict(x[:20, :, None]) == found and tagger.predict(x[:20].tolist()) == found
+    assert [len(row) for row in tagger.predict(x[:2, :4])] == [4, 4]
+    with pytest.raises(TypeError, match="rows: expected an array of numbers, because the model reads numbers"):
+        tagger.predict(["high low"])
+    with pytest.raises(ValueError, match=r"whose shape ends in \(1,\), got \(20, 3, 2\)"):
+        tagger.predict(x[:20].reshape(20, 3, 2))
+
+
+@pytest.mark.parametrize("texts", [["red", "\udc80"], "\udc80"])
+def test_texts_that_utf_8_cannot_encode(colors, texts):
+    with pytest.raises(TypeError, match="rows: expected texts that can be encoded in UTF-8"):
+        colors.model.classify(texts)
+
+
+@pytest.mark.parametrize("rows", [[[1, 2], [3]], [np.zeros(2), np.zeros(3)], [[[1], [2]], [[3]]]])
+def test_rows_of_different_lengths(colors, rows):
+    message = "data: expected texts, or rows of numbers that all have the same shape"
+    with pytest.raises(ValueError, match=message):
+        train(rows, [1.5] * len(rows))
+    with pytest.raises(ValueError, match=message):
+        colors.model.predict(rows)
+
+
 def test_pairs_and_vectors():
     pairs = [("a red box", f"{color} lid") for color in ("red", "blue", "green")] * 20
     run = train(pairs, ["yes", "no", "no"] * 20, validation=(pairs[:3], ["yes", "no", "no"]))
@@ -358,6 +388,11 @@ def test_refused_settings(settings, message):
         train(TEXTS, COLORS, **settings)
 
 
+def test_an_unknown_architecture_for_numbers():
+    with pytest.raises(weft.Error, match="unknown architecture.*gmlp"):
+        train(np.eye(4), [0.5, 1.5, 2.5, 3.5], arch="none", length=None)
+
+
 def test_settings_of_another_type():
     with pytest.raises(TypeError, match="lr: expected a number, got 'fast'"):
         train(TEXTS, COLORS, lr="fast")
@@ -365,7 +400,7 @@ def test_settings_of_another_type():
         train(TEXTS, COLORS, optimizer=3)
     with pytest.raises(TypeError, match="seed: expected a value of the same type as the default, got -1"):
         train(TEXTS, COLORS, seed=-1)
-    with pytest.raises(ValueError, match="task: expected one of classifier, .* got 'forcast'"):
+    with pytest.raises(ValueError, match="task: expected one of causal-lm, .*, forecast, .* got 'forcast'"):
         train(TEXTS, COLORS, task="forcast")
     with pytest.raises(ValueError, match="steps, epochs: expected only one of them, got 60 and 2"):
         train(TEXTS, COLORS, epochs=2)

@@ -190,29 +190,24 @@ class Model:
         probabilities of a row do not depend on the other rows, bit for bit."""
         if isinstance(rows, str):
             return self.probabilities([rows])[0]
-        if is_numbers(rows):
-            return self._loaded.probabilities_of_numbers(numbers_for(self._loaded, rows))
-        return self._loaded.probabilities(self._texts(rows))
+        return self._loaded.probabilities(self._rows(rows))
 
     def predict(self, rows: Union[str, Rows], threshold: float = 0.5) -> Any:
         """The predictions of a model for regression, multilabel or tagging, for each row or for a single text.
 
         Regression returns an array (rows, outputs). Multilabel returns for each row a list of `Prediction`: the labels
-        whose probability is at least `threshold`. Tagging returns for each row a list of (word, tag).
+        whose probability is at least `threshold`. Tagging returns for each text a list of (word, tag), and for each row
+        of numbers a list of tags, one for each frame.
         """
         if isinstance(rows, str):
             return self.predict([rows], threshold)[0]
         if self.task == "multilabel":
-            if is_numbers(rows):
-                found = self._loaded.several_labels_of_numbers(numbers_for(self._loaded, rows), threshold)
-            else:
-                found = self._loaded.several_labels(self._texts(rows), threshold)
+            found = self._loaded.several_labels(self._rows(rows), threshold)
             return [[Prediction(label, probability) for label, probability in row] for row in found]
         if self.task == "tagging":
-            return self._loaded.tags(self._texts(rows))
-        if is_numbers(rows):
-            return self._loaded.numbers_of_numbers(numbers_for(self._loaded, rows))
-        return self._loaded.numbers(self._texts(rows))
+            tagged = self._loaded.tags(self._rows(rows))
+            return [[tag for _, tag in row] for row in tagged] if self._loaded.channels > 0 else tagged
+        return self._loaded.numbers(self._rows(rows))
 
     def forecast(self, series: Any) -> npt.NDArray[np.float64]:
         """The numbers that follow a series, (horizon, targets). The model must have the task forecast.
@@ -227,7 +222,10 @@ class Model:
         targets = len({label.rpartition("+")[0] for label in self.labels})
         return values.reshape(targets, -1).T
 
-    def _texts(self, rows: Any) -> list[str]:
+    def _rows(self, rows: Any) -> Union[list[str], npt.NDArray[Any]]:
+        """Rows for the C++ module: a list of texts, or an array (rows, n) with the numbers of each row."""
+        if is_numbers(rows):
+            return numbers_for(self._loaded, rows)
         if self._loaded.channels > 0:
             raise TypeError("rows: expected an array of numbers, because the model reads numbers")
         return _list_of_texts(rows)

@@ -28,7 +28,11 @@ def text_of(text: Any, row: Union[int, None] = None) -> str:
 def is_numbers(data: Any) -> bool:
     """Whether the data are rows of numbers: an array, a tensor or a pandas table of numbers, or a list of rows."""
     if isinstance(data, (list, tuple)) and len(data) > 0 and isinstance(data[0], (list, np.ndarray)):
-        return np.asarray(data).dtype.kind in "iuf"  # a list of rows
+        try:
+            return np.asarray(data).dtype.kind in "iuf"
+        except ValueError as error:
+            raise ValueError("data: expected texts, or rows of numbers that all have the same shape; use padding for "
+                             "rows of different lengths") from error
     return (hasattr(data, "dtype") or hasattr(data, "dtypes")) and np.issubdtype(np.asarray(data).dtype, np.number)
 
 

@@ -60,9 +60,6 @@ class _Reporter:
             self._width = 0 if end else len(text)
 
 
-_TASKS = ("classifier", "regression", "multilabel", "tagging", "retrieval", "causal-lm", "masked-lm", "forecast")
-
-
 class _Source(NamedTuple):
     """The data that a model learns from, and the settings that depend on them."""
 
@@ -119,8 +116,8 @@ def _row_source(data: Any, labels: Any, task: Union[str, None], validation: Any)
 def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None], horizon: int,
             targets: Union[Sequence[str], None], season: int) -> _Source:
     """The data of the task, which are a text, a series, or rows. Raises an error for invalid arguments."""
-    if task is not None and task not in _TASKS:
-        raise ValueError(f"task: expected one of {', '.join(_TASKS)}, got {task!r}")
+    if task is not None and task not in _weft.tasks():
+        raise ValueError(f"task: expected one of {', '.join(_weft.tasks())}, got {task!r}")
     if isinstance(data, (str, os.PathLike)) and len(os.fspath(data)) < 1000 and os.path.isfile(data):
         raise ValueError(f"data: expected a text, got the name of the file {str(data)!r}; use open(name).read()")
     if isinstance(data, str) or task in ("causal-lm", "masked-lm"):
@@ -132,10 +129,10 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
     return _row_source(data, labels, task, validation)
 
 
-def _config(arch: str, data_length: int, given: Union[dict[str, Any], None], **sizes: Any) -> dict[str, Any]:
+def _config(data_length: int, given: Union[dict[str, Any], None], **sizes: Any) -> dict[str, Any]:
     """The options of the architecture. Sizes that are not None replace the given options of the same names."""
     config = {**(given or {}), **{name: size for name, size in sizes.items() if size is not None}}
-    if data_length > 0 and arch in ("gmlp", "tnn", "fnet"):
+    if data_length > 0:
         config.setdefault("seq_len", data_length)
     return config
 
@@ -227,7 +224,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     if steps is not None and epochs is not None:
         raise ValueError(f"steps, epochs: expected only one of them, got {steps} and {epochs}")
     source = _source(data, labels, task, validation, length, horizon, targets, season)
-    options = _config(arch, source.length, config, layers=layers, d_model=d_model, seq_len=length, dropout=dropout)
+    options = _config(source.length, config, layers=layers, d_model=d_model, seq_len=length, dropout=dropout)
     settings = _settings(
         arch=arch, task=source.task, config=config_json(options), length=options.get("seq_len", 0),
         validation=validation if _is_share(validation) else 0.1, patch=patch or 0, shift=shift, flips=flips,
