@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft._rows import rows_of
 
 TEXTS = ["red apple", "green pear", "red cherry", "yellow banana", "green lime", "yellow lemon"] * 10
 COLORS = ["red", "green", "red", "yellow", "green", "yellow"] * 10
@@ -119,6 +120,16 @@ def test_numbers_of_every_shape():
     assert train(x, y[:, :1], arch="gmlp", length=None, steps=2).model.predict(x[:3]).shape == (3, 1)
     with pytest.warns(UserWarning, match='40 rows have 40 distinct integers.*task="regression"') as warned:
         weft.train(x, np.arange(40), arch="gmlp", steps=2, **SMALL)
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("depth", [0, 3])
+def test_warnings_name_the_line_outside_the_package(depth):
+    package = {"__name__": "weft.another", "call": rows_of}
+    for _ in range(depth):
+        exec("def call(*args, inner=call): return inner(*args)", package)
+    with pytest.warns(UserWarning, match="40 rows have 40 distinct integers") as warned:
+        package["call"](np.eye(40), np.arange(40), None)
     assert warned[0].filename == __file__
 
 
@@ -342,7 +353,7 @@ def test_types_of_labels():
     assert train(TEXTS, list(np.arange(60) % 2), steps=1).model.labels == ["0", "1"]
     assert train(TEXTS, [{"b", "a"}, {"c"}] * 30, steps=1).model.labels == ["a", "b", "c"]
     with pytest.raises(TypeError, match="validation: expected a share or a pair"):
-        train(TEXTS, COLORS, validation=None)
+        train(TEXTS, COLORS, validation=(TEXTS,))
 
 
 def test_a_model_doesnt_change_with_its_folder(tmp_path):
@@ -398,7 +409,7 @@ def test_settings_of_another_type():
         train(TEXTS, COLORS, lr="fast")
     with pytest.raises(TypeError, match="optimizer: expected a str, got 3"):
         train(TEXTS, COLORS, optimizer=3)
-    with pytest.raises(TypeError, match="seed: expected a value of the same type as the default, got -1"):
+    with pytest.raises(ValueError, match="seed: expected a value in the range of its type, got -1"):
         train(TEXTS, COLORS, seed=-1)
     with pytest.raises(ValueError, match="task: expected one of causal-lm, .*, forecast, .* got 'forcast'"):
         train(TEXTS, COLORS, task="forcast")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _weft
+from ._arguments import caller_level
 
 Text = Union[str, tuple[str, str]]  # a text, or a pair of texts
 
@@ -166,9 +167,6 @@ def _joined(label: Any, separator: str) -> str:
     return separator.join(names) or separator
 
 
-_CALLER_OF_TRAIN = 7  # the stacklevel of the line that calls weft.train
-
-
 def _warn_of_numbers(task: str, labels: list[Any]) -> None:
     """Warns if the labels of a classifier look like the numbers of a regression."""
     if task != "classifier" or not all(isinstance(label, int) for label in labels):
@@ -176,7 +174,7 @@ def _warn_of_numbers(task: str, labels: list[Any]) -> None:
     distinct = len(set(labels))
     if distinct > 20 and distinct > len(labels) / 2:
         warnings.warn(f"labels: {len(labels)} rows have {distinct} distinct integers, each of which becomes a class; "
-                      'give task="regression" if they are numbers to predict', stacklevel=_CALLER_OF_TRAIN)
+                      'give task="regression" if they are numbers to predict', stacklevel=caller_level())
 
 
 def rows_of(data: Any, labels: Any, task: Union[str, None],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple, Union
 
@@ -92,7 +92,7 @@ def _text_source(data: Any, task: str) -> _Source:
     return _Source(task, length=0, batch=12, start=lambda *how: _weft.train_text(data, *how))
 
 
-def _series_source(data: Any, length: int, horizon: int, targets: Union[Sequence[str], None], season: int) -> _Source:
+def _series_source(data: Any, length: int, horizon: int, targets: Union[Iterable[str], None], season: int) -> _Source:
     numbers, names = series_of(data)
     chosen = list(targets) if targets is not None else names
     return _Source("forecast", length=length, batch=32,
@@ -106,7 +106,7 @@ def _row_source(data: Any, labels: Any, task: Union[str, None], validation: Any)
     rows, task = rows_of(data, labels, task)
     held_out = None
     if not _is_share(validation):
-        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+        if len(validation) != 2:
             raise TypeError(f"validation: expected a share or a pair (data, labels), got {validation!r}")
         held_out, _ = rows_of(*validation, task, rows.names if task == "classifier" else None)
     return _Source(task, length=rows.frames, batch=64 if task == "retrieval" else 32,
@@ -114,7 +114,7 @@ def _row_source(data: Any, labels: Any, task: Union[str, None], validation: Any)
 
 
 def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None], horizon: int,
-            targets: Union[Sequence[str], None], season: int) -> _Source:
+            targets: Union[Iterable[str], None], season: int) -> _Source:
     """The data of the task, which are a text, a series, or rows. Raises an error for invalid arguments."""
     if task is not None and task not in _weft.tasks():
         raise ValueError(f"task: expected one of {', '.join(_weft.tasks())}, got {task!r}")
@@ -129,7 +129,7 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
     return _row_source(data, labels, task, validation)
 
 
-def _config(data_length: int, given: Union[dict[str, Any], None], **sizes: Any) -> dict[str, Any]:
+def _config(data_length: int, given: Union[Mapping[str, Any], None], **sizes: Any) -> dict[str, Any]:
     """The options of the architecture. Sizes that are not None replace the given options of the same names."""
     config = {**(given or {}), **{name: size for name, size in sizes.items() if size is not None}}
     if data_length > 0:
@@ -142,22 +142,22 @@ def _settings(**values: Any) -> _weft.Settings:
     for name, value in values.items():
         try:
             setattr(settings, name, value)
-        except TypeError:
-            raise TypeError(f"{name}: expected a value of the same type as the default, got {value!r}") from None
+        except TypeError:  # `checked` has checked the types of all arguments
+            raise ValueError(f"{name}: expected a value in the range of its type, got {value!r}") from None
     return settings
 
 
 @checked
 def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, None] = None,
-          validation: Union[float, tuple[Any, Any]] = 0.1, out: Union[str, os.PathLike[str], None] = None,
+          validation: Union[float, tuple[Any, Any], list[Any]] = 0.1, out: Union[str, os.PathLike[str], None] = None,
           overwrite: bool = False, layers: Union[int, None] = None, d_model: Union[int, None] = None,
           length: Union[int, None] = None, patch: Union[int, None] = None, shift: int = 0,
-          flips: bool = False, horizon: int = 1, targets: Union[Sequence[str], None] = None, season: int = 0,
+          flips: bool = False, horizon: int = 1, targets: Union[Iterable[str], None] = None, season: int = 0,
           dropout: Union[float, None] = None,
-          config: Union[dict[str, Any], None] = None, steps: Union[int, None] = None,
+          config: Union[Mapping[str, Any], None] = None, steps: Union[int, None] = None,
           epochs: Union[float, None] = None, batch: Union[int, None] = None, lr: float = 1e-3,
           schedule: str = "cosine", warmup: int = 100, optimizer: str = "adamw",
-          optimizer_options: Union[dict[str, float], None] = None, weight_decay: Union[float, None] = None,
+          optimizer_options: Union[Mapping[str, float], None] = None, weight_decay: Union[float, None] = None,
           clip: float = 1.0, label_smoothing: float = 0.0, ema: float = 0.0, balance: str = "none",
           tokenizer: Union[str, None] = None, vocabulary_size: int = 20000, min_count: int = 2,
           dimensions: int = 128, eval_every: Union[int, None] = None, patience: int = 0, best_by: str = "loss",
