@@ -172,8 +172,8 @@ void add_training(nb::module_& module) {
       .def_rw("vocabulary_size", &Settings::vocabulary_size)
       .def_rw("min_count", &Settings::min_count)
       .def_rw("validation", &Settings::validation)
-      .def_rw("steps", &Settings::steps, nb::arg().none())
-      .def_rw("epochs", &Settings::epochs, nb::arg().none())
+      .def_rw("steps", &Settings::steps)
+      .def_rw("epochs", &Settings::epochs)
       .def_rw("patch", &Settings::patch)
       .def_prop_rw(
           "shift", [](const Settings& s) { return s.augmentation.shift; },

@@ -267,6 +267,9 @@ def test_tables_of_series():
     table = pandas.DataFrame({"price": np.arange(200) % 7, "volume": np.arange(200) % 3})
     model = train(table, None, task="forecast", targets=["price"], arch="gmlp", length=8, steps=2).model
     assert model.labels == ["price+1"]
+    with pytest.raises(TypeError, match="targets: expected a list, got str"):
+        train(table, None, task="forecast", targets="price")
+    assert train(table, None, task="forecast", targets=table.columns[1:], steps=2).model.labels == ["volume+1"]
     other = table.assign(date="today")[["date", "volume", "price"]]  # another order, and a column more
     np.testing.assert_array_equal(model.forecast(other), model.forecast(table))
 

@@ -94,7 +94,7 @@ def _text_source(data: Any, task: str) -> _Source:
 
 def _series_source(data: Any, length: int, horizon: int, targets: Union[Iterable[str], None], season: int) -> _Source:
     numbers, names = series_of(data)
-    chosen = list(targets) if targets is not None else names
+    chosen = listed("targets", targets) if targets is not None else names
     return _Source("forecast", length=length, batch=32,
                    start=lambda *how: _weft.train_series(numbers, names, chosen, horizon, season, *how))
 
@@ -138,8 +138,11 @@ def _config(data_length: int, given: Union[Mapping[str, Any], None], **sizes: An
 
 
 def _settings(**values: Any) -> _weft.Settings:
+    """The settings of a run. If a value is None, the C++ module's default remains."""
     settings = _weft.Settings()
     for name, value in values.items():
+        if value is None:
+            continue
         try:
             setattr(settings, name, value)
         except TypeError:  # `checked` has checked the types of all arguments
@@ -227,11 +230,11 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     options = _config(source.length, config, layers=layers, d_model=d_model, seq_len=length, dropout=dropout)
     settings = _settings(
         arch=arch, task=source.task, config=config_json(options), length=options.get("seq_len", 0),
-        validation=validation if _is_share(validation) else 0.1, patch=patch or 0, shift=shift, flips=flips,
-        steps=steps, epochs=epochs, eval_every=eval_every or 0, batch=source.batch if batch is None else batch, lr=lr,
-        schedule=schedule, warmup=warmup, label_smoothing=label_smoothing, ema=ema, balance=balance,
-        tokenizer=tokenizer or "", vocabulary_size=vocabulary_size, min_count=min_count, dimensions=dimensions,
-        patience=patience, best_by=best_by, precision=precision, seed=seed, overwrite=overwrite)
+        validation=validation if _is_share(validation) else None, patch=patch, shift=shift, flips=flips, steps=steps,
+        epochs=epochs, eval_every=eval_every, batch=source.batch if batch is None else batch, lr=lr, schedule=schedule,
+        warmup=warmup, label_smoothing=label_smoothing, ema=ema, balance=balance, tokenizer=tokenizer,
+        vocabulary_size=vocabulary_size, min_count=min_count, dimensions=dimensions, patience=patience, best_by=best_by,
+        precision=precision, seed=seed, overwrite=overwrite)
     settings.set_optimizer(optimizer, optimizer_options or {}, weight_decay, clip)
     reporter = _Reporter(progress, callback)
     with tempfile.TemporaryDirectory(prefix="weft-") as temporary:
