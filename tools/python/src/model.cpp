@@ -9,6 +9,7 @@
 #include <weft/classifier.h>
 #include <weft/embed.h>
 #include <weft/generate.h>
+#include <weft/layers.h>
 #include <weft/ops.h>
 #include <weft/os.h>
 #include <weft/predict.h>
@@ -83,11 +84,7 @@ class Loaded {
     return bytes_ ? *bytes_ : os::read_file(file_);
   }
   const std::optional<std::string>& given_precision() const { return precision_; }
-  int64_t parameters() const {
-    int64_t count = 0;
-    for (const auto& [name, parameter] : model().parameters()) count += numel(parameter.value().shape());
-    return count;
-  }
+  int64_t parameters() const { return parameter_count(model().parameters()); }
 
  private:
   void take(Checkpoint loaded) {
@@ -154,21 +151,23 @@ nb::bytes decode(const Loaded& loaded, const std::vector<int64_t>& ids) {
   return nb::bytes(text.data(), text.size());
 }
 
-nb::any probabilities(const Loaded& loaded, const std::vector<std::string>& texts) {
+nb::any probabilities(const Loaded& loaded, nb::handle given) {
+  const std::vector<std::string> rows = rows_of(given);
   Tensor all;
   {
     const nb::gil_scoped_release release;
     const Classifier& classifier = loaded.classifier();
-    const auto rows = static_cast<int64_t>(texts.size()), labels = static_cast<int64_t>(classifier.labels().size());
-    all = Tensor::empty({rows, labels}, DType::f64);
+    const auto count = static_cast<int64_t>(rows.size()), labels = static_cast<int64_t>(classifier.labels().size());
+    all = Tensor::empty({count, labels}, DType::f64);
     double* to = all.mutable_data<double>();
-    for (const std::vector<double>& row : classifier.probabilities(texts)) to = std::copy(row.begin(), row.end(), to);
+    for (const std::vector<double>& row : classifier.probabilities(rows)) to = std::copy(row.begin(), row.end(), to);
   }
   return array_of(std::move(all));
 }
 
 // Returns the predicted numbers of a regression, (rows, outputs).
-nb::any numbers(const Loaded& loaded, const std::vector<std::string>& rows) {
+nb::any numbers(const Loaded& loaded, nb::handle given) {
+  const std::vector<std::string> rows = rows_of(given);
   Tensor all;
   {
     const nb::gil_scoped_release release;
@@ -200,9 +199,10 @@ nb::any forecast(const Loaded& loaded, nb::handle frames) {
   }));
 }
 
-std::vector<std::vector<std::pair<std::string, double>>> several_labels(const Loaded& loaded,
-                                                                        const std::vector<std::string>& rows,
+std::vector<std::vector<std::pair<std::string, double>>> several_labels(const Loaded& loaded, nb::handle given,
                                                                         double threshold) {
+  const std::vector<std::string> rows = rows_of(given);
+  const nb::gil_scoped_release release;
   std::vector<std::vector<std::pair<std::string, double>>> all;
   for (const std::string& row : rows) {
     all.emplace_back();
@@ -212,8 +212,10 @@ std::vector<std::vector<std::pair<std::string, double>>> several_labels(const Lo
   return all;
 }
 
-std::vector<std::vector<std::pair<std::string, std::string>>> tags(const Loaded& loaded,
-                                                                   const std::vector<std::string>& rows) {
+// Returns for each row its words, or the numbers of its frames, with their tags.
+std::vector<std::vector<std::pair<std::string, std::string>>> tags(const Loaded& loaded, nb::handle given) {
+  const std::vector<std::string> rows = rows_of(given);
+  const nb::gil_scoped_release release;
   std::vector<std::vector<std::pair<std::string, std::string>>> all;
   for (const std::string& row : rows) all.push_back(loaded.predictor().tags(row));
   return all;
@@ -315,25 +317,12 @@ void add_models(nb::module_& module) {
       .def("logits", logits, "tokens"_a)
       .def("encode", encode, "text"_a)
       .def("decode", decode, "ids"_a)
-      .def("probabilities", probabilities, "texts"_a)
-      .def(
-          "probabilities_of_numbers",
-          [](const Loaded& l, nb::handle rows) { return probabilities(l, bytes_of_rows(rows)); }, "rows"_a)
-      .def("numbers", numbers, "texts"_a)
-      .def(
-          "numbers_of_numbers", [](const Loaded& l, nb::handle rows) { return numbers(l, bytes_of_rows(rows)); },
-          "rows"_a)
+      .def("probabilities", probabilities, "rows"_a)
+      .def("numbers", numbers, "rows"_a)
+      .def("several_labels", several_labels, "rows"_a, "threshold"_a)
+      .def("tags", tags, "rows"_a)
       .def("forecast", forecast, "frames"_a)
       .def_prop_ro("columns", [](const Loaded& l) { return l.model().input().names; })
-      .def("several_labels", several_labels, "texts"_a, "threshold"_a, Unlocked())
-      .def(
-          "several_labels_of_numbers",
-          [](const Loaded& l, nb::handle rows, double threshold) {
-            const std::vector<std::string> bytes = bytes_of_rows(rows);
-            return unlocked([&] { return several_labels(l, bytes, threshold); });
-          },
-          "rows"_a, "threshold"_a)
-      .def("tags", tags, "texts"_a, Unlocked())
       .def("vectors", vectors, "texts"_a)
       .def("stream", new_stream)
       .def(

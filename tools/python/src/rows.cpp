@@ -26,6 +26,13 @@ std::vector<std::string> bytes_of_rows(nb::handle array) {
   return rows;
 }
 
+std::vector<std::string> rows_of(nb::handle given) {
+  if (!nb::isinstance<nb::list>(given)) return bytes_of_rows(given);
+  std::vector<std::string> texts;
+  if (!nb::try_cast(given, texts)) throw nb::type_error("rows: expected texts that can be encoded in UTF-8");
+  return texts;
+}
+
 void add_rows(nb::module_& module) {
   nb::class_<LabeledOptions>(module, "LabelOptions")
       .def(

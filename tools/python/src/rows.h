@@ -25,6 +25,9 @@ struct Rows {
 // in this format.
 std::vector<std::string> bytes_of_rows(nanobind::handle array);
 
+// Returns rows in the format of LabeledTexts: texts from a list of str, otherwise the bytes of each row of an array.
+std::vector<std::string> rows_of(nanobind::handle given);
+
 void add_rows(nanobind::module_& module);
 
 }  // namespace weft::python

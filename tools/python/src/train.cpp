@@ -8,6 +8,7 @@
 #include <weft/ops.h>
 #include <weft/run_folder.h>
 #include <weft/split.h>
+#include <weft/task.h>
 
 #include <chrono>
 #include <cmath>
@@ -171,8 +172,8 @@ void add_training(nb::module_& module) {
       .def_rw("vocabulary_size", &Settings::vocabulary_size)
       .def_rw("min_count", &Settings::min_count)
       .def_rw("validation", &Settings::validation)
-      .def_rw("steps", &Settings::steps, nb::arg().none())
-      .def_rw("epochs", &Settings::epochs, nb::arg().none())
+      .def_rw("steps", &Settings::steps)
+      .def_rw("epochs", &Settings::epochs)
       .def_rw("patch", &Settings::patch)
       .def_prop_rw(
           "shift", [](const Settings& s) { return s.augmentation.shift; },
@@ -205,6 +206,7 @@ void add_training(nb::module_& module) {
             s.optimizer.clip = clip;
           },
           "name"_a, "own"_a, "weight_decay"_a.none(), "clip"_a);
+  module.def("tasks", tasks);
   module.def("train_rows", train_rows, "rows"_a, "validation"_a.none(), "settings"_a, "progress"_a, "evaluated"_a,
              "every_step"_a);
   module.def("train_text", train_text, "text"_a, "settings"_a, "progress"_a, "evaluated"_a, "every_step"_a);

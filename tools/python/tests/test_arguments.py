@@ -1,13 +1,19 @@
 """Errors for arguments of a wrong type: one sentence that names the argument."""
 
 import copy
+import os
 import pickle
+import sys
+import types
+from pathlib import Path
+from typing import Any, Optional, Union
 
 import numpy as np
 import pytest
 
 import weft
 from weft import nn, ops, optim
+from weft._arguments import checked
 
 X = np.ones((2, 3), np.float32)
 
@@ -28,12 +34,79 @@ X = np.ones((2, 3), np.float32)
     (lambda: optim.SGD(nn.Linear(2, 2), momentum=None), "momentum: expected a number, got None"),
     (lambda: optim.SGD(nn.Linear(2, 2), clip=None), "clip: expected a number, got None"),
     (lambda: optim.schedule("cosine", peak="high"), "peak: expected a number, got 'high'"),
+    (lambda: optim.Optimizer(nn.Linear(2, 2), weight_decay="no"),
+     "weight_decay: expected a number or None, got 'no'"),
+    (lambda: weft.load(5), "folder: expected a str or a path, got 5"),
+    (lambda: nn.Module().save(None), "path: expected a str or a path, got None"),
+    (lambda: nn.Module().load_state([1]), r"state: expected a dict, got \[1\]"),
+    (lambda: weft.train([], steps="many"), "steps: expected an integer or None, got 'many'"),
+    (lambda: weft.train([], validation=None), "validation: expected a number or a tuple or a list, got None"),
+    (lambda: weft.train([], callback=3), "callback: expected a function or None, got 3"),
+    (lambda: weft.train([], config=3), "config: expected a dict or None, got 3"),
     (lambda: weft.set_threads("all"), "count: expected an integer, got 'all'"),
     (lambda: nn.Linear(2), r"Linear.__init__\(\) missing 1 required positional argument: 'outputs'"),
 ])
 def test_arguments_of_python_functions(call, message):
     with pytest.raises(TypeError, match=f"^{message}$"):
         call()
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda m: m.classify("5 plus", top="all"), "top: expected an integer or None, got 'all'"),
+    (lambda m: m.predict("5 plus", threshold="high"), "threshold: expected a number, got 'high'"),
+    (lambda m: m.save(3), "folder: expected a str or a path, got 3"),
+    (lambda m: m.generate(3), "prompt: expected a str, got 3"),
+    (lambda m: m.generate("5", stop=3), "stop: expected a list, got 3"),
+    (lambda m: m.generate("5", stop=[3]), r"generation: expected the arguments \(self, prompt: str, .*, list\)"),
+])
+def test_arguments_of_models(call, message, classifier):
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        call(classifier)
+
+
+def test_annotations_are_resolved_at_the_definition():
+    @checked
+    def several(a: "Optional[int]", b: "Union[str, os.PathLike[str], None]" = None, c: "Any" = None, *d, **e: "bool"):
+        return a
+
+    assert several(3, "b", object(), 4, e=True) == 3 and several(None, Path("b")) is None
+    for call, message in ((lambda: several("3"), "a: expected an integer or None, got '3'"),
+                          (lambda: several(3, 4), "b: expected a str or a path or None, got 4"),
+                          (lambda: several(3, f=4), "f: expected True or False, got 4")):
+        with pytest.raises(TypeError, match=f"^{message}$"):
+            call()
+
+    def unknown(a: "Optional[complex]"):
+        pass
+
+    with pytest.raises(TypeError, match="types that can be checked, got <class 'complex'>"):
+        checked(unknown)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="the operator | of types is new in Python 3.10")
+def test_unions_written_with_an_operator():
+    @checked
+    def several(a: "int | None"):
+        return a
+
+    assert several(None) is None
+    with pytest.raises(TypeError, match="^a: expected an integer or None, got 'a'$"):
+        several("a")
+
+
+def test_all_public_functions_are_checked():
+    def unchecked(scope, names):
+        for name in names:
+            member = vars(scope)[name]
+            if isinstance(member, types.FunctionType) and not hasattr(member, "__wrapped__"):
+                annotations = {key: kind for key, kind in member.__annotations__.items() if key != "return"}
+                yield from (f"{name}: {key}" for key, kind in annotations.items()
+                            if "Any" not in kind and kind not in ("ArrayLike", "Union[str, Rows]"))
+
+    assert not list(unchecked(weft, weft.__all__)) and not list(unchecked(optim, optim.__all__))
+    assert not list(unchecked(nn, nn.__all__))
+    for kind in (weft.Model, weft.Stream, nn.Module):
+        assert not list(unchecked(kind, [name for name in vars(kind) if not name.startswith("_")])), kind
 
 
 @pytest.mark.parametrize(("call", "message"), [

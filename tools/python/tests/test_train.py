@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft._rows import rows_of
 
 TEXTS = ["red apple", "green pear", "red cherry", "yellow banana", "green lime", "yellow lemon"] * 10
 COLORS = ["red", "green", "red", "yellow", "green", "yellow"] * 10
@@ -122,6 +123,16 @@ def test_numbers_of_every_shape():
     assert warned[0].filename == __file__
 
 
+@pytest.mark.parametrize("depth", [0, 3])
+def test_warnings_name_the_line_outside_the_package(depth):
+    package = {"__name__": "weft.another", "call": rows_of}
+    for _ in range(depth):
+        exec("def call(*args, inner=call): return inner(*args)", package)
+    with pytest.warns(UserWarning, match="40 rows have 40 distinct integers") as warned:
+        package["call"](np.eye(40), np.arange(40), None)
+    assert warned[0].filename == __file__
+
+
 def test_numbers_of_numpy_as_sizes():
     model = train(TEXTS, COLORS, d_model=np.int64(16), dropout=np.float32(0.5), steps=np.int64(1)).model
     assert model.config["d_model"] == 16 and model.config["dropout"] == 0.5
@@ -143,6 +154,36 @@ def test_several_labels_and_tags():
     tagger = train(["a b c", "b a c"] * 20, [["A", "B", "C"], ["B", "A", "C"]] * 20, task="tagging")
     assert tagger.model.predict(["c a b"]) == [[("c", "C"), ("a", "A"), ("b", "B")]]
     assert tagger.model.predict("c a b") == [("c", "C"), ("a", "A"), ("b", "B")]
+
+
+def test_tags_of_numbers():
+    x = np.random.default_rng(0).normal(size=(100, 6))
+    tags = np.where(x > 0, "high", "low")
+    tagger = train(x, tags, task="tagging", arch="tnn", length=None, steps=200).model
+    found = tagger.predict(x[:20])
+    assert [len(row) for row in found] == [6] * 20 and {type(tag) for row in found for tag in row} == {str}
+    assert np.mean(np.array(found) == tags[:20]) > 0.9
+    assert tagger.predict(x[:20, :, None]) == found and tagger.predict(x[:20].tolist()) == found
+    assert [len(row) for row in tagger.predict(x[:2, :4])] == [4, 4]
+    with pytest.raises(TypeError, match="rows: expected an array of numbers, because the model reads numbers"):
+        tagger.predict(["high low"])
+    with pytest.raises(ValueError, match=r"whose shape ends in \(1,\), got \(20, 3, 2\)"):
+        tagger.predict(x[:20].reshape(20, 3, 2))
+
+
+@pytest.mark.parametrize("texts", [["red", "\udc80"], "\udc80"])
+def test_texts_that_utf_8_cannot_encode(colors, texts):
+    with pytest.raises(TypeError, match="rows: expected texts that can be encoded in UTF-8"):
+        colors.model.classify(texts)
+
+
+@pytest.mark.parametrize("rows", [[[1, 2], [3]], [np.zeros(2), np.zeros(3)], [[[1], [2]], [[3]]]])
+def test_rows_of_different_lengths(colors, rows):
+    message = "data: expected texts, or rows of numbers that all have the same shape"
+    with pytest.raises(ValueError, match=message):
+        train(rows, [1.5] * len(rows))
+    with pytest.raises(ValueError, match=message):
+        colors.model.predict(rows)
 
 
 def test_pairs_and_vectors():
@@ -226,6 +267,9 @@ def test_tables_of_series():
     table = pandas.DataFrame({"price": np.arange(200) % 7, "volume": np.arange(200) % 3})
     model = train(table, None, task="forecast", targets=["price"], arch="gmlp", length=8, steps=2).model
     assert model.labels == ["price+1"]
+    with pytest.raises(TypeError, match="targets: expected a list, got str"):
+        train(table, None, task="forecast", targets="price")
+    assert train(table, None, task="forecast", targets=table.columns[1:], steps=2).model.labels == ["volume+1"]
     other = table.assign(date="today")[["date", "volume", "price"]]  # another order, and a column more
     np.testing.assert_array_equal(model.forecast(other), model.forecast(table))
 
@@ -312,7 +356,7 @@ def test_types_of_labels():
     assert train(TEXTS, list(np.arange(60) % 2), steps=1).model.labels == ["0", "1"]
     assert train(TEXTS, [{"b", "a"}, {"c"}] * 30, steps=1).model.labels == ["a", "b", "c"]
     with pytest.raises(TypeError, match="validation: expected a share or a pair"):
-        train(TEXTS, COLORS, validation=None)
+        train(TEXTS, COLORS, validation=(TEXTS,))
 
 
 def test_a_model_doesnt_change_with_its_folder(tmp_path):
@@ -358,14 +402,19 @@ def test_refused_settings(settings, message):
         train(TEXTS, COLORS, **settings)
 
 
+def test_an_unknown_architecture_for_numbers():
+    with pytest.raises(weft.Error, match="unknown architecture.*gmlp"):
+        train(np.eye(4), [0.5, 1.5, 2.5, 3.5], arch="none", length=None)
+
+
 def test_settings_of_another_type():
     with pytest.raises(TypeError, match="lr: expected a number, got 'fast'"):
         train(TEXTS, COLORS, lr="fast")
     with pytest.raises(TypeError, match="optimizer: expected a str, got 3"):
         train(TEXTS, COLORS, optimizer=3)
-    with pytest.raises(TypeError, match="seed: expected a value of the same type as the default, got -1"):
+    with pytest.raises(ValueError, match="seed: expected a value in the range of its type, got -1"):
         train(TEXTS, COLORS, seed=-1)
-    with pytest.raises(ValueError, match="task: expected one of classifier, .* got 'forcast'"):
+    with pytest.raises(ValueError, match="task: expected one of causal-lm, .*, forecast, .* got 'forcast'"):
         train(TEXTS, COLORS, task="forcast")
     with pytest.raises(ValueError, match="steps, epochs: expected only one of them, got 60 and 2"):
         train(TEXTS, COLORS, epochs=2)

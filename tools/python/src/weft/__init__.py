@@ -21,14 +21,14 @@ from __future__ import annotations
 import codecs
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _weft, nn, ops, optim
-from ._arguments import checked, with_short_errors
+from ._arguments import checked
 from ._files import write_file
 from ._rows import is_numbers, listed, numbers_for, series_of, text_of
 from ._train import Run, train
@@ -48,7 +48,7 @@ ArrayLike = Any  # a numpy array, or any array with DLPack or the buffer protoco
 
 for _type, _names in ((Tape, ("watch", "gradients", "backward")), (Random, ("split", "uniform", "normal"))):
     for _name in _names:
-        setattr(_type, _name, with_short_errors(getattr(_type, _name)))
+        setattr(_type, _name, checked(getattr(_type, _name)))
 del _type, _names, _name
 
 
@@ -167,6 +167,7 @@ class Model:
     def classify(self, rows: str, top: int) -> list[Prediction]: ...  # type: ignore[overload-overlap]
     @overload
     def classify(self, rows: Rows, top: int) -> list[list[Prediction]]: ...
+    @checked
     def classify(self, rows: Any, top: Union[int, None] = None) -> Any:
         """The most probable label of a text, or of each row. The model must be a classifier.
 
@@ -190,29 +191,25 @@ class Model:
         probabilities of a row do not depend on the other rows, bit for bit."""
         if isinstance(rows, str):
             return self.probabilities([rows])[0]
-        if is_numbers(rows):
-            return self._loaded.probabilities_of_numbers(numbers_for(self._loaded, rows))
-        return self._loaded.probabilities(self._texts(rows))
+        return self._loaded.probabilities(self._rows(rows))
 
+    @checked
     def predict(self, rows: Union[str, Rows], threshold: float = 0.5) -> Any:
         """The predictions of a model for regression, multilabel or tagging, for each row or for a single text.
 
         Regression returns an array (rows, outputs). Multilabel returns for each row a list of `Prediction`: the labels
-        whose probability is at least `threshold`. Tagging returns for each row a list of (word, tag).
+        whose probability is at least `threshold`. Tagging returns for each text a list of (word, tag), and for each row
+        of numbers a list of tags, one for each frame.
         """
         if isinstance(rows, str):
             return self.predict([rows], threshold)[0]
         if self.task == "multilabel":
-            if is_numbers(rows):
-                found = self._loaded.several_labels_of_numbers(numbers_for(self._loaded, rows), threshold)
-            else:
-                found = self._loaded.several_labels(self._texts(rows), threshold)
+            found = self._loaded.several_labels(self._rows(rows), threshold)
             return [[Prediction(label, probability) for label, probability in row] for row in found]
         if self.task == "tagging":
-            return self._loaded.tags(self._texts(rows))
-        if is_numbers(rows):
-            return self._loaded.numbers_of_numbers(numbers_for(self._loaded, rows))
-        return self._loaded.numbers(self._texts(rows))
+            tagged = self._loaded.tags(self._rows(rows))
+            return [[tag for _, tag in row] for row in tagged] if self._loaded.channels > 0 else tagged
+        return self._loaded.numbers(self._rows(rows))
 
     def forecast(self, series: Any) -> npt.NDArray[np.float64]:
         """The numbers that follow a series, (horizon, targets). The model must have the task forecast.
@@ -227,7 +224,10 @@ class Model:
         targets = len({label.rpartition("+")[0] for label in self.labels})
         return values.reshape(targets, -1).T
 
-    def _texts(self, rows: Any) -> list[str]:
+    def _rows(self, rows: Any) -> Union[list[str], npt.NDArray[Any]]:
+        """Rows for the C++ module: a list of texts, or an array (rows, n) with the numbers of each row."""
+        if is_numbers(rows):
+            return numbers_for(self._loaded, rows)
         if self._loaded.channels > 0:
             raise TypeError("rows: expected an array of numbers, because the model reads numbers")
         return _list_of_texts(rows)
@@ -241,6 +241,7 @@ class Model:
             return self.embed([texts])[0]
         return self._loaded.vectors(_list_of_texts(texts))
 
+    @checked
     def save(self, folder: Union[str, os.PathLike[str]]) -> None:
         """Writes the model as a checkpoint, which `load` and the command can read.
 
@@ -260,7 +261,7 @@ class Model:
 
     @checked
     def generate(self, prompt: str = "", tokens: int = 200, *, temperature: float = 1.0, top_k: int = 0,
-                 top_p: float = 1.0, seed: int = 1, stop: Sequence[str] = ()) -> Iterator[str]:
+                 top_p: float = 1.0, seed: int = 1, stop: Iterable[str] = ()) -> Iterator[str]:
         """Continues a text. Returns an iterator over the pieces that follow the prompt, and computes each on demand.
 
         "".join(model.generate(…)) is the whole continuation. A program that leaves a loop over the pieces ends the

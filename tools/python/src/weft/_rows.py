@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _weft
+from ._arguments import caller_level
 
 Text = Union[str, tuple[str, str]]  # a text, or a pair of texts
 
@@ -28,7 +29,11 @@ def text_of(text: Any, row: Union[int, None] = None) -> str:
 def is_numbers(data: Any) -> bool:
     """Whether the data are rows of numbers: an array, a tensor or a pandas table of numbers, or a list of rows."""
     if isinstance(data, (list, tuple)) and len(data) > 0 and isinstance(data[0], (list, np.ndarray)):
-        return np.asarray(data).dtype.kind in "iuf"  # a list of rows
+        try:
+            return np.asarray(data).dtype.kind in "iuf"
+        except ValueError as error:
+            raise ValueError("data: expected texts, or rows of numbers that all have the same shape; use padding for "
+                             "rows of different lengths") from error
     return (hasattr(data, "dtype") or hasattr(data, "dtypes")) and np.issubdtype(np.asarray(data).dtype, np.number)
 
 
@@ -162,9 +167,6 @@ def _joined(label: Any, separator: str) -> str:
     return separator.join(names) or separator
 
 
-_CALLER_OF_TRAIN = 7  # the stacklevel of the line that calls weft.train
-
-
 def _warn_of_numbers(task: str, labels: list[Any]) -> None:
     """Warns if the labels of a classifier look like the numbers of a regression."""
     if task != "classifier" or not all(isinstance(label, int) for label in labels):
@@ -172,7 +174,7 @@ def _warn_of_numbers(task: str, labels: list[Any]) -> None:
     distinct = len(set(labels))
     if distinct > 20 and distinct > len(labels) / 2:
         warnings.warn(f"labels: {len(labels)} rows have {distinct} distinct integers, each of which becomes a class; "
-                      'give task="regression" if they are numbers to predict', stacklevel=_CALLER_OF_TRAIN)
+                      'give task="regression" if they are numbers to predict', stacklevel=caller_level())
 
 
 def rows_of(data: Any, labels: Any, task: Union[str, None],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple, Union
 
@@ -60,9 +60,6 @@ class _Reporter:
             self._width = 0 if end else len(text)
 
 
-_TASKS = ("classifier", "regression", "multilabel", "tagging", "retrieval", "causal-lm", "masked-lm", "forecast")
-
-
 class _Source(NamedTuple):
     """The data that a model learns from, and the settings that depend on them."""
 
@@ -95,9 +92,9 @@ def _text_source(data: Any, task: str) -> _Source:
     return _Source(task, length=0, batch=12, start=lambda *how: _weft.train_text(data, *how))
 
 
-def _series_source(data: Any, length: int, horizon: int, targets: Union[Sequence[str], None], season: int) -> _Source:
+def _series_source(data: Any, length: int, horizon: int, targets: Union[Iterable[str], None], season: int) -> _Source:
     numbers, names = series_of(data)
-    chosen = list(targets) if targets is not None else names
+    chosen = listed("targets", targets) if targets is not None else names
     return _Source("forecast", length=length, batch=32,
                    start=lambda *how: _weft.train_series(numbers, names, chosen, horizon, season, *how))
 
@@ -109,7 +106,7 @@ def _row_source(data: Any, labels: Any, task: Union[str, None], validation: Any)
     rows, task = rows_of(data, labels, task)
     held_out = None
     if not _is_share(validation):
-        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+        if len(validation) != 2:
             raise TypeError(f"validation: expected a share or a pair (data, labels), got {validation!r}")
         held_out, _ = rows_of(*validation, task, rows.names if task == "classifier" else None)
     return _Source(task, length=rows.frames, batch=64 if task == "retrieval" else 32,
@@ -117,10 +114,10 @@ def _row_source(data: Any, labels: Any, task: Union[str, None], validation: Any)
 
 
 def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None], horizon: int,
-            targets: Union[Sequence[str], None], season: int) -> _Source:
+            targets: Union[Iterable[str], None], season: int) -> _Source:
     """The data of the task, which are a text, a series, or rows. Raises an error for invalid arguments."""
-    if task is not None and task not in _TASKS:
-        raise ValueError(f"task: expected one of {', '.join(_TASKS)}, got {task!r}")
+    if task is not None and task not in _weft.tasks():
+        raise ValueError(f"task: expected one of {', '.join(_weft.tasks())}, got {task!r}")
     if isinstance(data, (str, os.PathLike)) and len(os.fspath(data)) < 1000 and os.path.isfile(data):
         raise ValueError(f"data: expected a text, got the name of the file {str(data)!r}; use open(name).read()")
     if isinstance(data, str) or task in ("causal-lm", "masked-lm"):
@@ -132,35 +129,38 @@ def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, len
     return _row_source(data, labels, task, validation)
 
 
-def _config(arch: str, data_length: int, given: Union[dict[str, Any], None], **sizes: Any) -> dict[str, Any]:
+def _config(data_length: int, given: Union[Mapping[str, Any], None], **sizes: Any) -> dict[str, Any]:
     """The options of the architecture. Sizes that are not None replace the given options of the same names."""
     config = {**(given or {}), **{name: size for name, size in sizes.items() if size is not None}}
-    if data_length > 0 and arch in ("gmlp", "tnn", "fnet"):
+    if data_length > 0:
         config.setdefault("seq_len", data_length)
     return config
 
 
 def _settings(**values: Any) -> _weft.Settings:
+    """The settings of a run. If a value is None, the C++ module's default remains."""
     settings = _weft.Settings()
     for name, value in values.items():
+        if value is None:
+            continue
         try:
             setattr(settings, name, value)
-        except TypeError:
-            raise TypeError(f"{name}: expected a value of the same type as the default, got {value!r}") from None
+        except TypeError:  # `checked` has checked the types of all arguments
+            raise ValueError(f"{name}: expected a value in the range of its type, got {value!r}") from None
     return settings
 
 
 @checked
 def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, None] = None,
-          validation: Union[float, tuple[Any, Any]] = 0.1, out: Union[str, os.PathLike[str], None] = None,
+          validation: Union[float, tuple[Any, Any], list[Any]] = 0.1, out: Union[str, os.PathLike[str], None] = None,
           overwrite: bool = False, layers: Union[int, None] = None, d_model: Union[int, None] = None,
           length: Union[int, None] = None, patch: Union[int, None] = None, shift: int = 0,
-          flips: bool = False, horizon: int = 1, targets: Union[Sequence[str], None] = None, season: int = 0,
+          flips: bool = False, horizon: int = 1, targets: Union[Iterable[str], None] = None, season: int = 0,
           dropout: Union[float, None] = None,
-          config: Union[dict[str, Any], None] = None, steps: Union[int, None] = None,
+          config: Union[Mapping[str, Any], None] = None, steps: Union[int, None] = None,
           epochs: Union[float, None] = None, batch: Union[int, None] = None, lr: float = 1e-3,
           schedule: str = "cosine", warmup: int = 100, optimizer: str = "adamw",
-          optimizer_options: Union[dict[str, float], None] = None, weight_decay: Union[float, None] = None,
+          optimizer_options: Union[Mapping[str, float], None] = None, weight_decay: Union[float, None] = None,
           clip: float = 1.0, label_smoothing: float = 0.0, ema: float = 0.0, balance: str = "none",
           tokenizer: Union[str, None] = None, vocabulary_size: int = 20000, min_count: int = 2,
           dimensions: int = 128, eval_every: Union[int, None] = None, patience: int = 0, best_by: str = "loss",
@@ -227,14 +227,14 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     if steps is not None and epochs is not None:
         raise ValueError(f"steps, epochs: expected only one of them, got {steps} and {epochs}")
     source = _source(data, labels, task, validation, length, horizon, targets, season)
-    options = _config(arch, source.length, config, layers=layers, d_model=d_model, seq_len=length, dropout=dropout)
+    options = _config(source.length, config, layers=layers, d_model=d_model, seq_len=length, dropout=dropout)
     settings = _settings(
         arch=arch, task=source.task, config=config_json(options), length=options.get("seq_len", 0),
-        validation=validation if _is_share(validation) else 0.1, patch=patch or 0, shift=shift, flips=flips,
-        steps=steps, epochs=epochs, eval_every=eval_every or 0, batch=source.batch if batch is None else batch, lr=lr,
-        schedule=schedule, warmup=warmup, label_smoothing=label_smoothing, ema=ema, balance=balance,
-        tokenizer=tokenizer or "", vocabulary_size=vocabulary_size, min_count=min_count, dimensions=dimensions,
-        patience=patience, best_by=best_by, precision=precision, seed=seed, overwrite=overwrite)
+        validation=validation if _is_share(validation) else None, patch=patch, shift=shift, flips=flips, steps=steps,
+        epochs=epochs, eval_every=eval_every, batch=source.batch if batch is None else batch, lr=lr, schedule=schedule,
+        warmup=warmup, label_smoothing=label_smoothing, ema=ema, balance=balance, tokenizer=tokenizer,
+        vocabulary_size=vocabulary_size, min_count=min_count, dimensions=dimensions, patience=patience, best_by=best_by,
+        precision=precision, seed=seed, overwrite=overwrite)
     settings.set_optimizer(optimizer, optimizer_options or {}, weight_decay, clip)
     reporter = _Reporter(progress, callback)
     with tempfile.TemporaryDirectory(prefix="weft-") as temporary:

@@ -20,17 +20,20 @@ only while no training step runs.
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
-from typing import Any, Union
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _weft
-from ._arguments import checked, config_json, with_short_errors
+from ._arguments import checked, config_json
 
 __all__ = ["Embedding", "FnetLayer", "GmlpBlock", "LayerNorm", "Linear", "Module", "TnnLayer", "seed"]
+
+_Kind = TypeVar("_Kind", bound=type)
 
 _seed, _made = 1, 0
 
@@ -51,9 +54,8 @@ def _next_seed() -> int:
 def _reduce_layer(layer: Any) -> tuple[Any, ...]:
     """The __reduce__ of each layer, which pickle and copy call.
 
-    It returns what makes the copy: the class, the arguments of its __init__ in weft.nn (`_made_by`), the values of the
-    parameters, and the other attributes. It is not a method of a common base class of all layers, because a class that
-    derives from a class of the C++ module can't have a second base class.
+    It returns what makes the copy: the class, the class of weft.nn and the arguments that made the layer (`_made_by`),
+    the values of the parameters, and the other attributes.
 
     A copy has its own parameters, even if copy.copy made it. If an attribute of a module is a parameter of one of its
     layers (tied weights), the two are separate parameters in the copy."""
@@ -77,41 +79,49 @@ def _layer_again(kind: type, base: type, args: Any, options: Any, state: Any) ->
     return layer
 
 
+def _layer(kind: _Kind) -> _Kind:
+    """A decorator for the classes of layers: checks arguments, and records those of __init__ for copies.
+
+    Layers have no common base class, because a class that derives from a class of the C++ module can't have a second
+    base class."""
+    initialize = checked(kind.__init__)
+
+    @functools.wraps(initialize)
+    def record(self: Any, *args: Any, **options: Any) -> None:
+        initialize(self, *args, **options)
+        self._made_by = kind, args, options
+
+    kind.__init__, kind.__call__, kind.__reduce__ = record, checked(kind.__call__), _reduce_layer  # type: ignore
+    return kind
+
+
+@_layer
 class Linear(_weft.Linear):
     """y = x Wᵀ + b: (…, inputs) -> (…, outputs), with weight (outputs, inputs) and bias (outputs)."""
 
-    __reduce__ = _reduce_layer
-
-    @checked
     def __init__(self, inputs: int, outputs: int, bias: bool = True, *, dtype: str = "f32") -> None:
-        self._made_by = Linear, (inputs, outputs, bias), dict(dtype=dtype)
         super().__init__(inputs, outputs, bias, _next_seed(), dtype)
 
 
+@_layer
 class LayerNorm(_weft.LayerNorm):
     """(x - mean) / √(variance + eps) · weight + bias over the last axis (d)."""
 
-    __reduce__ = _reduce_layer
-
-    @checked
     def __init__(self, d: int, eps: float = 1e-5, *, dtype: str = "f32") -> None:
-        self._made_by = LayerNorm, (d, eps), dict(dtype=dtype)
         super().__init__(d, eps, dtype)
 
 
+@_layer
 class Embedding(_weft.Embedding):
     """The rows of a matrix (count, d) at int64 indices: (…) -> (…, d). logits(x) is x times the transposed matrix.
 
     The initial elements of the matrix are drawn from N(0, deviation²)."""
 
-    __reduce__ = _reduce_layer
-
-    @checked
     def __init__(self, count: int, d: int, deviation: float = 1.0, *, dtype: str = "f32") -> None:
-        self._made_by = Embedding, (count, d, deviation), dict(dtype=dtype)
         super().__init__(count, d, deviation, _next_seed(), dtype)
 
 
+@_layer
 class GmlpBlock(_weft.GmlpBlock):
     """A gMLP block (arXiv 2105.08050): block(x, causal=False, mask=None, random=None) with x (b, n, d),
     where n is at most `length`.
@@ -120,45 +130,31 @@ class GmlpBlock(_weft.GmlpBlock):
     for positions that the block may use and 0 for all others. The block applies dropout if `random` is a
     `weft.Random`."""
 
-    __reduce__ = _reduce_layer
-
-    @checked
     def __init__(self, d: int, d_ffn: int, length: int, dropout: float = 0.0, *, dtype: str = "f32") -> None:
-        self._made_by = GmlpBlock, (d, d_ffn, length, dropout), dict(dtype=dtype)
         super().__init__(d, d_ffn, length, dropout, _next_seed(), dtype)
 
 
+@_layer
 class FnetLayer(_weft.FnetLayer):
     """An FNet layer (arXiv 2105.03824): layer(x, random=None) with x (b, n, d).
 
     norm: the place of the norms: "post", after each residual sum, as in the paper, or "pre". The layer applies dropout
     if `random` is a `weft.Random`."""
 
-    __reduce__ = _reduce_layer
-
-    @checked
     def __init__(self, d: int, d_ffn: int, norm: str = "post", dropout: float = 0.0, activation: str = "gelu_tanh", *,
                  dtype: str = "f32") -> None:
-        self._made_by = FnetLayer, (d, d_ffn, norm, dropout, activation), dict(dtype=dtype)
         super().__init__(d, d_ffn, norm, dropout, activation, _next_seed(), dtype)
 
 
+@_layer
 class TnnLayer(_weft.TnnLayer):
     """A TNN layer (arXiv 2305.04749): layer(x, random=None) with x (b, n, d), for any n.
 
     config: options of the architecture, such as expand_ratio=1.0 or gamma=0.9 (`weft info --arch tnn` lists them). The
     layer applies dropout if `random` is a `weft.Random`."""
 
-    __reduce__ = _reduce_layer
-
-    @checked
     def __init__(self, d: int, causal: bool = False, *, dtype: str = "f32", **config: Any) -> None:
-        self._made_by = TnnLayer, (d, causal), dict(dtype=dtype, **config)
         super().__init__(d, config_json(config), causal, _next_seed(), dtype)
-
-
-for _layer in (_weft.Embedding, _weft.FnetLayer, _weft.GmlpBlock, _weft.LayerNorm, _weft.Linear, _weft.TnnLayer):
-    _layer.__call__ = with_short_errors(_layer.__call__)  # type: ignore[method-assign]
 
 
 def _parameters(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, _weft.Parameter]]:
@@ -202,7 +198,8 @@ class Module:
         """Copies of the parameters as numpy arrays, by name."""
         return {name: np.array(parameter.numpy()) for name, parameter in self.named_parameters()}
 
-    def load_state(self, state: dict[str, Any]) -> None:
+    @checked
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Sets all parameters to these arrays. Raises an Error and sets none if names, shapes or dtypes differ."""
         own = dict(self.named_parameters())
         if own.keys() != state.keys():
@@ -218,10 +215,12 @@ class Module:
         for name, parameter in own.items():
             parameter.assign(values[name])
 
+    @checked
     def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes the parameters to a safetensors file."""
         _weft.save_tensors(os.fspath(path), self.named_parameters())
 
+    @checked
     def load(self, path: Union[str, os.PathLike[str]]) -> None:
         """Sets the parameters to those of a safetensors file, which `save`, PyTorch or another program wrote."""
         self.load_state(_weft.load_tensors(os.fspath(path)))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _weft
-from ._arguments import with_short_errors
+from ._arguments import checked
 from ._weft import (  # noqa: A004
     abs, add, angle, arange, argmax, argmin, binary_cross_entropy_with_logits, cast, chunk, circulant_product,
     clamp, complex, concat, conj, conv1d, cos, cross_entropy, cumprod, cumsum, div, dropout, einsum, embedding,
@@ -33,10 +33,10 @@ _METHODS = ["abs", "angle", "argmax", "argmin", "cast", "chunk", "clamp", "conj"
             "softmax", "softplus", "split", "sqrt", "square", "squeeze", "sum", "tanh", "topk", "transpose", "tril",
             "triu", "unsqueeze", "var"]
 
-__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"annotations", "Any", "with_short_errors"})
+__all__ = sorted({name for name in globals() if not name.startswith("_")} - {"annotations", "Any", "checked"})
 
 for _name in __all__:
-    globals()[_name] = with_short_errors(globals()[_name])
+    globals()[_name] = checked(globals()[_name])
     globals()[_name].__module__ = __name__
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Union
 
 from . import _weft
-from ._arguments import checked, with_short_errors
+from ._arguments import checked
 
 __all__ = ["Adafactor", "Adam", "AdamW", "Lion", "Muon", "Optimizer", "SGD", "schedule"]
 
@@ -47,7 +47,7 @@ class Optimizer(_weft.Optimizer):
 
 
 _weft.Optimizer.__module__ = "weft.optim"
-_weft.Optimizer.step = with_short_errors(_weft.Optimizer.step)  # type: ignore[method-assign]
+_weft.Optimizer.step = checked(_weft.Optimizer.step)  # type: ignore[method-assign]
 
 
 def _named(parameters: Any) -> list[tuple[str, _weft.Parameter]]:

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _weft
+from .._arguments import checked
 from .._files import write_file
 from . import _fnet, _gmlp, _tnn
 from ._graph import Graph
@@ -37,6 +38,7 @@ __all__ = ["export"]
 _OPSET, _IR_VERSION = 20, 9
 
 
+@checked
 def export(model: Any, path: Union[str, os.PathLike[str]]) -> None:
     """Writes a saved model as an ONNX file. It replaces an existing file only when the new file is complete.
 
