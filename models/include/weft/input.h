@@ -63,8 +63,8 @@ struct InputSpec {
 };
 
 /// The scale and the offset that convert the results y of a model's last layer to the unit of its targets: the outputs
-/// are y · deviation + mean. The spec belongs to the model and to its checkpoint. Both lists are empty, or have one number for
-/// each output.
+/// are y · deviation + mean. The spec belongs to the model and to its checkpoint. Both lists are empty, or have one
+/// number for each output.
 struct OutputSpec {
   std::vector<double> mean;       ///< usually the mean of the training targets
   std::vector<double> deviation;  ///< usually their standard deviation; above 0
