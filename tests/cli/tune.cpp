@@ -80,13 +80,14 @@ TEST_CASE(
   CHECK(weft("tune --threads 1 --resume " + (folder / "parts") + " --trials 7").code == 0);
   CHECK(trials_of(folder, "parts") == trials_of(folder, "search"));
 
-  // Reading ends at a line that is not a trial.
+  // A line that is not a trial is an error that loses no trial.
   const std::string good = folder.read("search/trials.jsonl");
   const std::string first = good.substr(0, good.find('\n') + 1);
   for (const std::string bad : {"{}", "[1]", R"({"settings":{"--lr":1},"score":1})", R"({"settings":{}})", "7"}) {
     folder.write("parts/trials.jsonl", first + bad + "\n" + good);
-    (void)weft("tune --threads 1 --resume " + (folder / "parts") + " --trials 2");
-    CHECK(trials_of(folder, "parts").size() == 2);
+    CHECK(fails_with(weft("tune --threads 1 --resume " + (folder / "parts") + " --trials 2"), 1,
+                     "line 2 does not describe a trial"));
+    CHECK(folder.read("parts/trials.jsonl") == first + bad + "\n" + good);
   }
 
   // Relative paths of the fixed options are kept as absolute paths, however they are given.
@@ -98,6 +99,7 @@ TEST_CASE(
   const std::string described = folder.read("paths/tune.json");
   CHECK(contains(described, "--validation=" + (folder / "rows.csv")));
   CHECK(contains(described, "\"" + (folder / "settings.json")));
+  CHECK(contains(folder.read("paths/trial-1/run.json"), "\"gmlp\""));  // the file's architecture isn't searched
 
   CHECK(weft(tune + " --trials 7 --seed 2 --out " + (folder / "other") + small).code == 0);
   CHECK(trials_of(folder, "other") != trials_of(folder, "search"));
@@ -145,6 +147,8 @@ TEST_CASE("tune: numbers and other tasks, and a list of the trials that fail") {
   CHECK(failed.code == 1);
   CHECK(contains(failed.err, "failed: [rows] the label \"animal\""));
   CHECK(contains(failed.err, "none of 4 trials has a score"));
+  const Outcome again = weft("tune --threads 1 --time 60 --resume " + (folder / "failed"));
+  CHECK(contains(again.err, "none of 8 trials has a score"));  // four more, although four were there
 }
 
 TEST_CASE("tune: mistakes are refused in one line") {
@@ -154,6 +158,12 @@ TEST_CASE("tune: mistakes are refused in one line") {
   CHECK(fails_with(weft(tune), 2, "give --time, for example --time 5:00"));
   CHECK(fails_with(weft(tune + " --trials 1 -- --out y"), 2, "--out can't be given after --"));
   CHECK(fails_with(weft(tune + " --trials 1 -- --no-such 1"), 2, "--no-such"));
+  CHECK(fails_with(weft(tune + " --trials 1 -- --recipe tnn-lm-small"), 2, "--recipe can't be given after --"));
+  folder.write("run.json", R"({"weft": "0.1.0", "model": {"arch": "gmlp"}})");
+  CHECK(fails_with(weft(tune + " --trials 1 -- --config " + (folder / "run.json")), 2,
+                   "which fixes all settings of a run"));
+  CHECK(fails_with(weft(tune + " --trials 1 -- --find-lr"), 2, "--find-lr can't be given after --"));
+  CHECK(fails_with(weft("tune --trials 1 --resume " + (folder / "x") + " -- --lr 1e-3"), 2, "leave out --lr"));
   CHECK(fails_with(weft(tune + " --time 5:"), 2, "expected a time like"));
   CHECK(fails_with(weft(tune + " --time 0"), 2, "expected a time like"));
   CHECK(fails_with(weft(tune + " --trials 1 --size 2X"), 2, "expected a size like"));

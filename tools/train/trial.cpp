@@ -33,6 +33,9 @@ struct Parsed {
       throw UsageError(error.what());
     }
     options.parsed();
+    if (describes_run(options.model.settings()))
+      throw UsageError("weft tune can't use \"" + options.model.settings_name() +
+                       "\", which fixes all settings of a run: give those that all trials share as options after --");
     check_partners(command);
   }
   TrainOptions options;

@@ -84,17 +84,18 @@ class Search {
   Search(const TuneOptions& o, SearchSpace space, std::string measure)
       : o_(o), space_(std::move(space)), measure_(std::move(measure)) {}
 
-  // Reads the trials of an earlier call. Removes an incomplete line, which a killed process may leave.
+  // Reads the trials of an earlier call. Removes an incomplete last line, which a killed process may leave. Throws an
+  // Error for any other line that does not describe a trial.
   void read_trials() {
     const std::string path = trials_path(o_.out);
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return;
     const std::string text = weft::os::read_file(path);
     std::size_t end = 0;
-    for (std::size_t next; (next = text.find('\n', end)) != std::string::npos; end = next + 1) {
-      if (!read_trial(text.substr(end, next - end))) break;
-    }
+    for (std::size_t next; (next = text.find('\n', end)) != std::string::npos; end = next + 1)
+      read_trial(text.substr(end, next - end));
     if (end < text.size()) fs::resize_file(path, end);
+    read_ = trials_.size();
   }
 
   int run() {
@@ -106,15 +107,14 @@ class Search {
   }
 
  private:
-  // Reads the line of a trial. Returns false if the line does not describe a trial.
-  bool read_trial(const std::string& line) try {
+  void read_trial(const std::string& line) try {
     const json trial = json::parse(line);
     Trial read{trial.at("settings").get<Settings>(), {}};
     if (!trial.at("score").is_null()) read.score = trial.at("score").get<double>();
     add(read, {read.score, trial.at("result"), trial.at("checkpoint")}, trial.at("seconds"));
-    return true;
   } catch (const json::exception&) {
-    return false;
+    throw Error("\"" + trials_path(o_.out) + "\": line " + std::to_string(trials_.size() + 1) +
+                " does not describe a trial; remove this line to continue without it");
   }
 
   // Returns the next settings, or no value if the search is at its end.
@@ -122,7 +122,7 @@ class Search {
     if (o_.trials > 0 && std::ssize(trials_) >= o_.trials) return std::nullopt;
     if (o_.seconds > 0 && seconds_ >= o_.seconds) return std::nullopt;
     constexpr std::size_t enough = 4;
-    if (failed_ >= enough && failed_ == trials_.size()) return std::nullopt;
+    if (failed_ >= enough && failed_ == trials_.size() - read_) return std::nullopt;
     return next_settings(space_, trials_, o_.seed);
   }
 
@@ -226,6 +226,7 @@ class Search {
   std::vector<Trial> trials_;
   double seconds_ = 0;
   std::size_t best_ = 0;    // number of the best trial, from 1; 0: none
+  std::size_t read_ = 0;    // trials of earlier calls
   std::size_t failed_ = 0;  // trials of this call that ended with an error
   TrialResult best_result_;
 };
@@ -279,8 +280,8 @@ std::vector<std::string> fixed_names(const TuneOptions& o) {
   std::vector<std::string> names;
   for (const std::string& word : o.fixed)
     if (word.starts_with("--")) names.push_back(word.substr(0, word.find('=')));
-  for (const char* own :
-       {"--data", "--csv", "--test", "--csv-test", "--out", "--resume", "--text", "--folds", "--log", "--overwrite"})
+  for (const char* own : {"--data", "--csv", "--test", "--csv-test", "--out", "--resume", "--text", "--folds", "--log",
+                          "--overwrite", "--find-lr", "--keep-going", "--recipe"})
     if (std::find(names.begin(), names.end(), own) != names.end())
       throw UsageError(std::string(own) +
                        " can't be given after --, because weft tune itself sets it or doesn't support it");
@@ -290,9 +291,12 @@ std::vector<std::string> fixed_names(const TuneOptions& o) {
 int tune(TuneOptions& o) {
   if (o.seconds == 0 && o.trials == 0) throw UsageError("give --time, for example --time 5:00, or --trials, or both");
   if (o.resume.empty() && (o.data.empty() || o.out.empty())) throw UsageError("give --data and --out, or --resume");
+  if (!o.resume.empty() && !o.fixed.empty())
+    throw UsageError("--resume continues with the search's own options: leave out " + o.fixed.front());
   if (!o.resume.empty()) take_up(o);
-  const std::vector<std::string> names = fixed_names(o);
+  std::vector<std::string> names = fixed_names(o);
   const auto has = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  if (has("--config")) names.emplace_back("--arch");  // the file names the architecture
   std::vector<std::string> probe{"--data", o.data, "--out", o.out};
   probe.insert(probe.end(), o.fixed.begin(), o.fixed.end());
   if (!has("--arch")) probe.insert(probe.end(), {"--arch", "gmlp"});

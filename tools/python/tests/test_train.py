@@ -463,3 +463,9 @@ def test_saving_over_another_model(colors, tmp_path):
     colors.model.save(folder)
     assert weft.load(folder).labels == colors.model.labels and other.model.task == "classifier"
     assert np.array_equal(weft.load(folder).probabilities(TEXTS[:2]), colors.model.probabilities(TEXTS[:2]))
+
+
+@pytest.mark.parametrize("option", [{"horizon": 3}, {"targets": ["a"]}, {"season": 7}])
+def test_options_of_forecasts_are_refused_elsewhere(option):
+    with pytest.raises(ValueError, match=f"{next(iter(option))}: only for forecasts"):
+        train(TEXTS, COLORS, **option)

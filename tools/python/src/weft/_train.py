@@ -113,19 +113,22 @@ def _row_source(data: Any, labels: Any, task: Union[str, None], validation: Any)
                    start=lambda *how: _weft.train_rows(rows, held_out, *how))
 
 
-def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None], horizon: int,
-            targets: Union[Iterable[str], None], season: int) -> _Source:
+def _source(data: Any, labels: Any, task: Union[str, None], validation: Any, length: Union[int, None],
+            horizon: Union[int, None], targets: Union[Iterable[str], None], season: Union[int, None]) -> _Source:
     """The data of the task, which are a text, a series, or rows. Raises an error for invalid arguments."""
     if task is not None and task not in _weft.tasks():
         raise ValueError(f"task: expected one of {', '.join(_weft.tasks())}, got {task!r}")
     if isinstance(data, (str, os.PathLike)) and len(os.fspath(data)) < 1000 and os.path.isfile(data):
         raise ValueError(f"data: expected a text, got the name of the file {str(data)!r}; use open(name).read()")
+    for name, value in {"horizon": horizon, "targets": targets, "season": season}.items():
+        if value is not None and task != "forecast":
+            raise ValueError(f'{name}: only for forecasts (task="forecast")')
     if isinstance(data, str) or task in ("causal-lm", "masked-lm"):
         _check_unlabeled(labels, validation)
         return _text_source(data, task or "causal-lm")
     if task == "forecast":
         _check_unlabeled(labels, validation)
-        return _series_source(data, length or 64, horizon, targets, season)
+        return _series_source(data, length or 64, 1 if horizon is None else horizon, targets, season or 0)
     return _row_source(data, labels, task, validation)
 
 
@@ -155,8 +158,8 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
           validation: Union[float, tuple[Any, Any], list[Any]] = 0.1, out: Union[str, os.PathLike[str], None] = None,
           overwrite: bool = False, layers: Union[int, None] = None, d_model: Union[int, None] = None,
           length: Union[int, None] = None, patch: Union[int, None] = None, shift: int = 0,
-          flips: bool = False, horizon: int = 1, targets: Union[Iterable[str], None] = None, season: int = 0,
-          dropout: Union[float, None] = None,
+          flips: bool = False, horizon: Union[int, None] = None, targets: Union[Iterable[str], None] = None,
+          season: Union[int, None] = None, dropout: Union[float, None] = None,
           config: Union[Mapping[str, Any], None] = None, steps: Union[int, None] = None,
           epochs: Union[float, None] = None, batch: Union[int, None] = None, lr: float = 1e-3,
           schedule: str = "cosine", warmup: int = 100, optimizer: str = "adamw",
@@ -195,7 +198,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     shift, flips: for pictures, the maximum random shift in training, in pixels, and whether training flips half of the
         pictures horizontally
     targets: for a forecast, the columns to predict; None: all. The columns of an array are "0", "1", …
-    horizon: for a forecast, the number of rows to predict
+    horizon: for a forecast, the number of rows to predict (default: 1)
     season: for a forecast, the number of rows in a season. The metrics then include the errors of a forecast that
         repeats the values of one season earlier
     steps, epochs: the length of the run; give at most one of them. By default 5 epochs, but at least 1000 steps (2000
