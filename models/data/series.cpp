@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/names.h"
 #include "data/meters.h"
+#include "data/targets.h"
 #include "rows/row_file.h"
 #include "rows/row_format.h"
 #include "weft/detail/out_of_memory.h"
@@ -252,8 +253,7 @@ std::unique_ptr<RowData> forecast_data(const Series& series, const ForecastOptio
                   " % for validation");
     rows.objective = std::make_shared<ForecastObjective>(rows.outputs, options);
     rows.name = "forecast, split " + std::to_string(split.training) + "/" + std::to_string(split.validation) +
-                ", hash " + std::to_string(hash_of(series));
-    if (options.huber_delta != 0) rows.name += ", huber " + std::to_string(options.huber_delta);
+                ", hash " + std::to_string(hash_of(series)) + describe({Balance::none, 0, options.huber_delta});
     return std::make_unique<RowData>(std::move(training), std::move(validation), std::move(rows));
   });
 }

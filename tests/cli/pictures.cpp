@@ -111,11 +111,12 @@ TEST_CASE("pictures: a classifier of pictures refuses texts, and one of texts re
   CHECK(weft("train --arch gmlp --data " + texts + " --steps 2 --layers 1 --d-model 8 --out " + of_texts).code == 0);
   CHECK(fails_with(weft("classify " + run.run + " " + texts), 1, "the model reads pictures, but"));
   CHECK(fails_with(weft("classify " + of_texts + " " + run.test), 1, "the model reads texts, but"));
-  CHECK(contains(weft("eval " + of_texts + " --data " + run.test).err,
-                 "the task classifier and reads texts, but the rows of"));
-  CHECK(weft("eval " + run.run + " --data " + texts).code == 1);
+  CHECK(contains(weft("eval " + of_texts + " --data " + run.test).err, "the model reads texts, but"));
+  CHECK(contains(weft("eval " + run.run + " --data " + texts).err, "the model reads pictures, but"));
   CHECK(fails_with(weft("train --from " + of_texts + " --data " + run.train + " --steps 2 --out " + (run.folder / "x")),
-                   2, "reads texts, but the rows of --data are pictures"));
+                   1, "the model reads texts, but"));
+  CHECK(fails_with(weft("train --from " + run.run + " --data " + texts + " --steps 2 --out " + (run.folder / "x")), 1,
+                   "the model reads pictures, but"));
   CHECK(fails_with(weft("generate " + run.run), 1, "can't continue a text"));
   CHECK(fails_with(weft("convert " + run.run + " " + (run.folder / "other") + " --to labml-gmlp"), 1,
                    "only models that read tokens"));

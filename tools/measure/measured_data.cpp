@@ -89,9 +89,7 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
     check_second_columns(options, checkpoint, data);
     const weft::LabeledTexts texts = weft::read_labeled(data, options);
     std::cerr << describe(data, texts) << std::endl;
-    if (!model.input().defined() && texts.content() != weft::RowContent::texts)
-      throw weft::Error(what + " and reads texts, but the rows of \"" + data + "\" are " +
-                        weft::row_content_name(texts.content()));
+    check_content(texts.content(), checkpoint, data);
     weft::TaskDataOptions how;
     how.length = length;
     how.batch = batch;

@@ -174,9 +174,7 @@ weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, co
   if (from == nullptr)
     return weft::frame_input(
         rows, content == weft::RowContent::pictures ? o.patch.value_or(weft::usual_patch(rows.picture)) : 1);
-  if (from->model->input().defined()) return from->model->input();
-  throw UsageError("the model in \"" + o.from + "\" reads texts, but the rows of --data are " +
-                   weft::row_content_name(content));
+  return from->model->input();
 }
 
 // Returns the number of rows in an epoch. --balance rows repeats some rows.
@@ -208,6 +206,7 @@ weft::RowTask planned_task(const TrainOptions& o, weft::ModelSpec& spec, const w
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   DividedRows rows = divided_rows(o, spec.task);
   check_row_options(o, spec.task, rows.training.content());
+  if (from != nullptr) check_content(rows.training.content(), *from, o.data);
   const weft::RowTask task = planned_task(o, spec, from, rows.training);
   const auto planned = outline(spec);
   weft::TaskDataOptions how;

@@ -114,8 +114,8 @@ weft_status weft_label(const weft_model* model, int64_t index, const char** name
 
 /// Runs the model on `rows` sequences of `length` tokens each, stored one after the other in `tokens`. For a language
 /// model or a tagger, the result is `outputs` logits for each token of each row. For a classifier, a regression or
-/// another task with outputs for each row, the result is `outputs` numbers for each row. For these tasks, a gMLP or a TNN
-/// treats tokens with the id 0 as padding and ignores them.
+/// another task with outputs for each row, the result is `outputs` numbers for each row. For these tasks, a gMLP or a
+/// TNN treats tokens with the id 0 as padding and ignores them.
 weft_status weft_run(const weft_model* model, const int64_t* tokens, int64_t rows, int64_t length, float* logits,
                      size_t capacity, size_t* count);
 
