@@ -97,6 +97,10 @@ TEST_CASE_FIXTURE(Rows, "rows: texts that are in both the training and the valid
   const Outcome same = weft(train("--steps 1 --validation " + csv + " --test " + csv));
   CHECK(contains(same.err, "rows of the validation set whose text also occurs in the training set: 60 of 60\n"));
   CHECK(contains(same.err, "rows of the test set whose text also occurs in the training set: 60 of 60\n"));
+  folder.write("test", small_csv() + folder.read("test"));  // 60 known texts and 30 new ones
+  CHECK(contains(weft(train("--steps 1 --validation " + csv + " --test " + (folder / "test"))).err,
+                 "rows of the test set whose text also occurs in the training set: 60 of 90\n"));
+  folder.write("test", folder.read("test").substr(small_csv().size()));
   const Outcome others = weft(train("--steps 1 --test " + (folder / "test")));
   CHECK_FALSE(contains(others.err, "also occurs in the training set"));
 }

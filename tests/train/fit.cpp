@@ -131,6 +131,28 @@ TEST_CASE("fit: options that have no effect on the rows are refused") {
                        doctest::Contains("the task multilabel does not support balancing"), Error);
 }
 
+TEST_CASE("fit: the batch and the augmentation reach the data of rows") {
+  LabeledTexts pictures = colors(8);
+  pictures.picture = {2, 4, 1};
+  for (std::size_t i = 0; i < pictures.texts.size(); ++i) {
+    pictures.texts[i].assign(8, '\0');
+    pictures.texts[i][i % 8] = '\x7f';
+  }
+  const auto loss = [&](const auto& change) {
+    FitOptions options = small();
+    options.config = R"({"d_model":8,"layers":1,"seq_len":8})";
+    options.patch = 1;
+    options.steps = 3;
+    change(options);
+    return fit(pictures, pictures, options, {}).evaluation->loss;
+  };
+  const double usual = loss([](FitOptions&) {});
+  CHECK(loss([](FitOptions&) {}) == usual);
+  CHECK(loss([](FitOptions& o) { o.batch = 2; }) != usual);
+  CHECK(loss([](FitOptions& o) { o.augmentation.flips = true; }) != usual);
+  CHECK(loss([](FitOptions& o) { o.augmentation.shift = 1; }) != usual);
+}
+
 TEST_CASE("fit: a language model of a text") {
   std::string text;
   for (int i = 0; i < 400; ++i) text += "abc ";
