@@ -15,8 +15,10 @@
 namespace weft {
 using namespace detail;
 
-Embedder::Embedder(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
-  const Model& model = *checkpoint_.model;
+Embedder::Embedder(Checkpoint checkpoint) : Embedder(std::make_shared<const Checkpoint>(std::move(checkpoint))) {}
+
+Embedder::Embedder(std::shared_ptr<const Checkpoint> checkpoint) : checkpoint_(std::move(checkpoint)) {
+  const Model& model = *checkpoint_->model;
   if (model.vocabulary() == 0 || model.input().defined())
     throw Error("[embed] expected a model that reads texts, got one that reads numbers");
   dimensions_ = vector_of("a").size(0);
@@ -25,14 +27,14 @@ Embedder::Embedder(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
 // Rows of Task::retrieval are padded as in training.
 Tensor Embedder::vector_of(const std::string& text) const {
   const NoGrad suspended;
-  const Model& model = *checkpoint_.model;
-  const CheckpointInfo& info = checkpoint_.info;
+  const Model& model = *checkpoint_->model;
+  const CheckpointInfo& info = checkpoint_->info;
   if (const WrongBytes wrong = wrong_bytes(text, 0); !wrong.what.empty())
     throw Error("[embed] " + wrong.what + "; expected a text in UTF-8 without zero bytes");
   const std::int64_t longest = info.pad_to > 0   ? info.pad_to
                                : info.length > 0 ? info.length
                                                  : std::max<std::int64_t>(model.max_length(), 0);
-  const Tensor tokens = encode_rows(*checkpoint_.tokenizer, {text}, longest, info.pad_to);
+  const Tensor tokens = encode_rows(*checkpoint_->tokenizer, {text}, longest, info.pad_to);
   const Tensor vector =
       model.task() == Task::retrieval ? model(tokens) : mean_of_tokens(model.features(tokens), tokens);
   return reshape(raw::convert(normalized(vector), DType::f32), {-1});

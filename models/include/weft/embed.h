@@ -2,6 +2,7 @@
 /// Vectors that represent texts, and the search for the vectors that are nearest to a query.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ class Embedder {
   /// vector is the mean of the model's features (Model::features) over the tokens that are not padding. Throws an Error
   /// if the model reads numbers, or if the tokenizer does not belong to the model.
   explicit Embedder(Checkpoint checkpoint);
+  /// Does the same for a checkpoint that has other users.
+  explicit Embedder(std::shared_ptr<const Checkpoint> checkpoint);
 
   /// Returns the vectors (texts, dimensions()) f32, each with the Euclidean norm 1. Texts are tokenized as in training.
   /// Throws an Error if a text is not UTF-8, has a zero byte, or has no symbols.
@@ -24,12 +27,12 @@ class Embedder {
   /// The number of elements of a vector.
   std::int64_t dimensions() const noexcept { return dimensions_; }
   /// The checkpoint that the constructor received.
-  const Checkpoint& checkpoint() const noexcept { return checkpoint_; }
+  const Checkpoint& checkpoint() const noexcept { return *checkpoint_; }
 
  private:
   Tensor vector_of(const std::string& text) const;
 
-  Checkpoint checkpoint_;
+  std::shared_ptr<const Checkpoint> checkpoint_;
   std::int64_t dimensions_;
 };
 

@@ -64,16 +64,10 @@ class Loaded {
                   task_name(model().task()));
     return *predictor_;
   }
-  // An Embedder owns its model. This function therefore loads the checkpoint again at its first call.
+  // Makes the Embedder at the first call, because it computes a forward pass.
   std::shared_ptr<const Embedder> embedder() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!embedder_) {
-      const std::string bytes = this->bytes();
-      const auto owner = std::make_shared<const std::string>(bytes);
-      Checkpoint loaded = load_checkpoint(Bytes{owner->data(), owner->size(), owner}, Purpose::inference);
-      loaded.model->set_precision(model().precision());
-      embedder_ = std::make_shared<const Embedder>(std::move(loaded));
-    }
+    if (!embedder_) embedder_ = std::make_shared<const Embedder>(saved_);
     return embedder_;
   }
   // Returns the bytes of the checkpoint's model.safetensors.

@@ -469,3 +469,13 @@ def test_saving_over_another_model(colors, tmp_path):
 def test_options_of_forecasts_are_refused_elsewhere(option):
     with pytest.raises(ValueError, match=f"{next(iter(option))}: only for forecasts"):
         train(TEXTS, COLORS, **option)
+
+
+def test_embed_uses_the_loaded_model(tmp_path):
+    first, other = (train(TEXTS, COLORS, task="retrieval", dimensions=5, steps=2, seed=seed).model for seed in (1, 2))
+    expected = first.embed(TEXTS[:3])
+    first.save(tmp_path)
+    loaded = weft.load(tmp_path)
+    other.save(tmp_path)  # replaces the file, but not the loaded model
+    assert np.array_equal(loaded.embed(TEXTS[:3]), expected)
+    assert not np.array_equal(other.embed(TEXTS[:3]), expected)
