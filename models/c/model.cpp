@@ -5,6 +5,7 @@
 
 #include "c/call.h"
 #include "c/handles.h"
+#include "weft/layers.h"
 #include "weft/quantize.h"
 
 using namespace weft;
@@ -15,8 +16,7 @@ namespace {
 std::unique_ptr<weft_model> handle_of(Checkpoint checkpoint) {
   auto handle = std::make_unique<weft_model>();
   handle->config = checkpoint.model->config();
-  for (const auto& [name, parameter] : checkpoint.model->parameters())
-    handle->parameters += numel(parameter.value().shape());
+  handle->parameters = parameter_count(checkpoint.model->parameters());
   if (Classifier::why_not(checkpoint).empty()) {
     handle->classifier = std::make_shared<const Classifier>(std::move(checkpoint));
     handle->saved = {handle->classifier, &handle->classifier->checkpoint()};

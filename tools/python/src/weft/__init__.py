@@ -11,8 +11,8 @@ and train its own models. ``weft.torch`` has two operations for PyTorch's autogr
 for scikit-learn.
 
 Arguments are numpy arrays, or any arrays with DLPack or the buffer protocol, in the CPU's memory, with any strides.
-Saved models do not copy their inputs and results, with three exceptions. Lists, and integers other than int64, become
-int64 arrays. Results in bfloat16 become float32, because numpy has no bfloat16. A `Stream` keeps a copy of its tokens.
+Results are not copied, except that bfloat16 becomes float32, because numpy has no bfloat16. Saved models copy tokens,
+so that the caller may change them at any time. Lists, and integers other than int64, become int64 arrays.
 Long calls release the interpreter's lock (the GIL), so that other Python threads can run. Threads can share one model.
 """
 
