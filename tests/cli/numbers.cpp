@@ -95,7 +95,7 @@ TEST_CASE("NumPy's arrays: a regression on sequences, stopped and resumed, and i
   folder.write("words.csv", "label,text\n1,a\n2,b\n");
   const auto texts = weft("eval " + run + " --data " + other);
   CHECK(texts.code == 1);
-  CHECK(contains(texts.err, "expected frames of numbers, got texts"));
+  CHECK(contains(texts.err, "the model reads frames of numbers, but"));
 }
 
 }  // namespace weft::test
