@@ -212,4 +212,33 @@ TEST_CASE("tune: the search tries every starting point, then neighbors of the be
         std::vector<std::string>{"--shift", "2", "--flips"});
 }
 
+TEST_CASE("tune: the search tries no settings that are known to be too large") {
+  SearchSpace space = text_space("classifier", {});
+  space.most_parameters = 1000000;
+  std::vector<Trial> trials;
+  const auto number = [](const Settings& settings, const char* option) { return std::stoll(settings.at(option)); };
+  std::int64_t large = 0, with_words = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto settings = next_settings(space, trials, 3);
+    REQUIRE(settings);
+    const std::int64_t channels = number(*settings, "--d-model");
+    const bool parts = settings->at("--tokenizer") == "ngrams";
+    if (parts) CHECK(number(*settings, "--vocabulary-size") * channels <= space.most_parameters);
+    const bool is_large = !parts && channels > 32;  // as for a vocabulary of 20,000 words
+    if (i == 0) CHECK(channels == 64);
+    if (i == 1) CHECK((!parts && channels == 32));  // the first start again, with fewer channels
+    for (const Trial& trial : trials)
+      if (is_large && trial.too_large && trial.settings.at("--arch") == settings->at("--arch"))
+        CHECK((channels < number(trial.settings, "--d-model") ||
+               number(*settings, "--layers") < number(trial.settings, "--layers") ||
+               number(*settings, "--seq-len") < number(trial.settings, "--seq-len") ||
+               number(*settings, "--min-count") > number(trial.settings, "--min-count")));
+    large += is_large;
+    with_words += !parts;
+    trials.push_back({*settings, is_large ? std::optional<double>() : 1.0 / static_cast<double>(i + 1), is_large});
+  }
+  CHECK(large <= 8);
+  CHECK(with_words > 5);
+}
+
 }  // namespace weft::test

@@ -50,7 +50,8 @@ std::int64_t folder_bytes(const std::string& folder) {
   return bytes;
 }
 
-TrialResult without_score(const std::string& why) { return {{}, why, ""}; }
+TrialResult without_score(const std::string& why) { return {{}, why, false, ""}; }
+TrialResult too_large(const std::string& size) { return {{}, "too large: " + size, true, ""}; }
 
 std::string describe_bytes(std::int64_t bytes) { return grouped(bytes) + " bytes"; }
 
@@ -61,19 +62,19 @@ TrialResult quantized(const TrainOptions& o, const weft::Data& data, const Trial
   weft::quantize(*checkpoint.model, weft::DType::i8);
   weft::save_checkpoint(folder, *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
   const std::int64_t bytes = folder_bytes(folder);
-  if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes));
+  if (bytes > limits.bytes) return too_large(describe_bytes(bytes));
   const weft::Evaluation measured = weft::evaluate(*checkpoint.model, data);
   const std::string metric = metric_of(o.best_by), size = ", " + describe_bytes(bytes);
-  if (metric == "loss") return {-measured.loss, "loss " + as_text(measured.loss) + size, folder};
+  if (metric == "loss") return {-measured.loss, "loss " + as_text(measured.loss) + size, false, folder};
   const double score = measured.metric(metric);
-  return {score, metric + " " + metric_text({metric, score}) + size, folder};
+  return {score, metric + " " + metric_text({metric, score}) + size, false, folder};
 }
 
 TrialResult in_full(const TrainOptions& o, const weft::Trainer& trainer) {
   const weft::BestEvaluation& best = *trainer.best();
   const std::string folder = weft::best_path(o.out), metric = trainer.best_by();
-  if (metric == "loss") return {-best.loss, "loss " + as_text(best.loss), folder};
-  return {best.metric, metric + " " + metric_text({metric, best.metric}), folder};
+  if (metric == "loss") return {-best.loss, "loss " + as_text(best.loss), false, folder};
+  return {best.metric, metric + " " + metric_text({metric, best.metric}), false, folder};
 }
 
 }  // namespace
@@ -95,8 +96,7 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
   choose_steps(o, training);
   // Each weight takes a byte, so a model with more parameters than bytes is too large and need not be trained.
   const std::int64_t parameters = weft::parameter_count(training.model->parameters());
-  if (limits.bytes > 0 && parameters > limits.bytes)
-    return without_score("too large: " + grouped(parameters) + " parameters");
+  if (limits.bytes > 0 && parameters > limits.bytes) return too_large(grouped(parameters) + " parameters");
   weft::Trainer trainer(*training.model, *training.data, o.training(*training.model));
   weft::RunFolder folder(o.out);
   folder.begin(describe_run(parsed.command, o, training, trainer));

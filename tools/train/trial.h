@@ -18,7 +18,8 @@ struct TrialLimits {
 struct TrialResult {
   // The score on the validation set. Higher is better. There is no score if the trial was ended early or is too large.
   std::optional<double> score;
-  std::string text;        // "accuracy 91.20 %", or the reason why there is no score
+  std::string text;  // "accuracy 91.20 %", or the reason why there is no score
+  bool too_large = false;
   std::string checkpoint;  // the folder of the run's best checkpoint, or of the 8-bit version of this checkpoint
 };
 

@@ -38,6 +38,48 @@ Settings completed(const SearchSpace& space, Settings settings) {
   return settings;
 }
 
+// Returns the position of the option's value among the values to try, or -1 if the option is not searched or has no
+// effect.
+std::int64_t position(const SearchSpace& space, const Settings& settings, const std::string& option) {
+  const auto value = settings.find(option);
+  for (const Choice& choice : space.choices)
+    if (choice.option == option && value != settings.end() && applies(space, choice, settings))
+      return std::find(choice.values.begin(), choice.values.end(), value->second) - choice.values.begin();
+  return -1;
+}
+
+// Options whose larger values, which come later, make a larger model. The order is that in which they are reduced.
+const char* const growing[] = {"--d-model", "--vocabulary-size", "--layers", "--seq-len"};
+
+// Whether the model is known to be too large: its embeddings alone have too many parameters, or a trial was too large
+// whose model has the same architecture and tokenizer and is not larger.
+bool is_too_large(const SearchSpace& space, const std::vector<Trial>& trials, const Settings& settings) {
+  const auto at = [&](const Settings& of, const char* option) { return position(space, of, option); };
+  if (space.most_parameters > 0 && at(settings, "--vocabulary-size") >= 0 && at(settings, "--d-model") >= 0 &&
+      std::stoll(settings.at("--vocabulary-size")) * std::stoll(settings.at("--d-model")) > space.most_parameters)
+    return true;
+  return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return trial.too_large &&
+           std::all_of(std::begin(growing), std::end(growing),
+                       [&](const char* option) { return at(settings, option) >= at(trial.settings, option); }) &&
+           at(settings, "--arch") == at(trial.settings, "--arch") &&
+           at(settings, "--tokenizer") == at(trial.settings, "--tokenizer") &&
+           at(settings, "--min-count") <= at(trial.settings, "--min-count");
+  });
+}
+
+// Reduces one option after the other until the model is not known to be too large. Returns no value if there is no such
+// model.
+std::optional<Settings> fitted(const SearchSpace& space, const std::vector<Trial>& trials, Settings settings) {
+  for (const char* option : growing)
+    for (std::int64_t i = position(space, settings, option); is_too_large(space, trials, settings) && i > 0;)
+      settings[option] = std::find_if(space.choices.begin(), space.choices.end(), [&](const Choice& choice) {
+                           return choice.option == option;
+                         })->values[static_cast<std::size_t>(--i)];
+  if (is_too_large(space, trials, settings)) return std::nullopt;
+  return settings;
+}
+
 // Returns a different value. A neighbor of the present value is more likely than other values.
 std::string changed(const Choice& choice, const std::string& value, const weft::Random& random) {
   const std::int64_t count = std::ssize(choice.values);
@@ -166,14 +208,14 @@ std::optional<Settings> next_settings(const SearchSpace& space, const std::vecto
     });
   };
   for (const Settings& start : space.starts)
-    if (const Settings whole = completed(space, start); !is_tried(whole)) return whole;
+    if (const auto whole = fitted(space, trials, completed(space, start)); whole && !is_tried(*whole)) return whole;
   const weft::Random random = weft::Random(seed).split(trials.size());
   for (std::uint64_t i = 0; i < attempts; ++i) {
     const weft::Random attempt = random.split(i);
     const Trial* base = one_of_the_best(trials, attempt.split(0));
     const Settings from = base != nullptr ? base->settings : completed(space, {});
-    const Settings settings = neighbor(space, from, attempt.split(1));
-    if (!is_useless(settings) && !is_tried(settings)) return settings;
+    const auto settings = fitted(space, trials, neighbor(space, from, attempt.split(1)));
+    if (settings && !is_useless(*settings) && !is_tried(*settings)) return settings;
   }
   return std::nullopt;
 }

@@ -18,7 +18,8 @@ using Settings = std::map<std::string, std::string>;
 
 struct SearchSpace {
   std::vector<Choice> choices;
-  std::vector<Settings> starts;  // settings to try first; choices without a value get their middle value
+  std::vector<Settings> starts;      // settings to try first; choices without a value get their middle value
+  std::int64_t most_parameters = 0;  // 0: no limit
 };
 
 // The search spaces for rows of texts, and for rows of pictures or of other numbers (sounds, frames). `task` is one of
@@ -30,11 +31,13 @@ SearchSpace number_space(bool pictures, const std::vector<std::string>& fixed);
 struct Trial {
   Settings settings;
   std::optional<double> score;  // higher is better; no value if the trial was ended early, failed, or is too large
+  bool too_large = false;
 };
 
 // Returns the settings of the next trial. The first trials use the starts, one after the other. Each later trial uses
-// the settings of one of the three best trials, with one to three settings changed. The result depends only on the
-// arguments. It has no value if the search finds no new settings.
+// the settings of one of the three best trials, with one to three settings changed. Settings whose model is known to be
+// too large are not tried: a start gets fewer channels, a smaller vocabulary or fewer layers instead. The result depends
+// only on the arguments. It has no value if the search finds no new settings.
 std::optional<Settings> next_settings(const SearchSpace& space, const std::vector<Trial>& trials, std::uint64_t seed);
 
 // Returns the settings that have an effect as options for weft train, in the order of the choices.

@@ -100,7 +100,7 @@ class Search {
 
   int run() {
     while (const auto settings = next()) {
-      const Trial trial{*settings, {}};
+      const Trial trial{*settings, {}, false};
       if (!run_one(trial)) return 128 + stop_signal();
     }
     return finish();
@@ -109,9 +109,9 @@ class Search {
  private:
   void read_trial(const std::string& line) try {
     const json trial = json::parse(line);
-    Trial read{trial.at("settings").get<Settings>(), {}};
+    Trial read{trial.at("settings").get<Settings>(), {}, trial.value("too_large", false)};
     if (!trial.at("score").is_null()) read.score = trial.at("score").get<double>();
-    add(read, {read.score, trial.at("result"), trial.at("checkpoint")}, trial.at("seconds"));
+    add(read, {read.score, trial.at("result"), read.too_large, trial.at("checkpoint")}, trial.at("seconds"));
   } catch (const json::exception&) {
     throw Error("\"" + trials_path(o_.out) + "\": line " + std::to_string(trials_.size() + 1) +
                 " does not describe a trial; remove this line to continue without it");
@@ -171,10 +171,12 @@ class Search {
       return stopped();
     }
     trial.score = result.score;
+    trial.too_large = result.too_large;
     const double seconds = elapsed();
     weft::os::append(trials_path(o_.out), ordered_json{{"trial", number},
                                                        {"score", trial.score ? json(*trial.score) : json()},
                                                        {"result", result.text},
+                                                       {"too_large", result.too_large},
                                                        {"seconds", seconds},
                                                        {"checkpoint", result.checkpoint},
                                                        {"settings", trial.settings}}
@@ -305,10 +307,10 @@ int tune(TuneOptions& o) {
   const weft::os::FolderLock lock(o.out);  // only one process at a time may search in the folder
   const bool are_texts = rows.content == weft::RowContent::texts;
   const bool by_accuracy = rows.task == weft::Task::classifier && !has("--best-by");
-  Search search(o,
-                are_texts ? text_space(weft::task_name(rows.task), names)
-                          : number_space(rows.content == weft::RowContent::pictures, names),
-                by_accuracy ? "accuracy" : "");
+  SearchSpace space = are_texts ? text_space(weft::task_name(rows.task), names)
+                                : number_space(rows.content == weft::RowContent::pictures, names);
+  space.most_parameters = o.bytes;  // in 8 bits, each parameter takes a byte
+  Search search(o, std::move(space), by_accuracy ? "accuracy" : "");
   search.read_trials();
   stop_on_signals(nullptr);
   return search.run();
