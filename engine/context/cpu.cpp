@@ -10,18 +10,22 @@
 
 // weft/isas.def uses the macro HAS. If the CPU lacks the feature, HAS returns the feature's name from the enclosing
 // function. Compilers reject tests for features of other processor families, so the macros ON_x86_64 and ON_aarch64
-// replace these tests.
+// replace these tests. "other" has no features to test.
+#define ON_other(questions) questions
 #if defined(__x86_64__)
 // This test also checks, with XGETBV, that the operating system saves the wide registers.
 #define HAS(feature) \
   if (!__builtin_cpu_supports(#feature)) return #feature;
 #define ON_x86_64(questions) questions
 #define ON_aarch64(questions) return "an aarch64 processor";
-#else
+#elif defined(__aarch64__)
 #define HAS(feature) \
   if (!hwcap::has(hwcap::feature)) return #feature;
 #define ON_x86_64(questions) return "an x86-64 processor";
 #define ON_aarch64(questions) questions
+#else
+#define ON_x86_64(questions) return "an x86-64 processor";
+#define ON_aarch64(questions) return "an aarch64 processor";
 #endif
 
 namespace weft {

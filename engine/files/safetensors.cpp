@@ -8,6 +8,7 @@
 #include "files/safetensors_format.h"
 #include "tensor/storage.h"
 #include "weft/context.h"
+#include "weft/detail/byte_order.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/os.h"
 
@@ -167,25 +168,25 @@ Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value v
   unsigned char* out = static_cast<unsigned char*>(t.mutable_raw());
   Context::current().parallel_for(t.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      From from;
-      std::memcpy(&from, data + static_cast<std::size_t>(i) * sizeof(From), sizeof(From));
-      const To to = value(from);
+      const To to = value(number_from<From>(data + static_cast<std::size_t>(i) * sizeof(From)));
       std::memcpy(out + static_cast<std::size_t>(i) * sizeof(To), &to, sizeof(To));
     }
   });
   return t;
 }
 
-// Returns a view of `bytes` if `bytes` is given and allows a view, otherwise a copy.
+// Returns a view of `bytes` if `bytes` is given and allows a view, otherwise a copy in the processor's byte order.
 Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, const Bytes* bytes) {
   const std::size_t size = dtype_size(dtype);
-  if (bytes != nullptr && bytes->owner && reinterpret_cast<std::uintptr_t>(data) % size == 0) {
+  if (has_byte_order_of_files && bytes != nullptr && bytes->owner && reinterpret_cast<std::uintptr_t>(data) % size == 0) {
     Tensor view = Tensor::borrow(bytes->owner, data, shape, dtype);
     view.storage()->in_mapped_file = bytes->in_mapped_file;
     return view;
   }
   Tensor t = Tensor::empty(shape, dtype);
-  if (t.numel() > 0) std::memcpy(t.mutable_raw(), data, static_cast<std::size_t>(t.numel()) * size);
+  const auto count = static_cast<std::size_t>(t.numel());
+  if (count > 0) std::memcpy(t.mutable_raw(), data, count * size);
+  swap_byte_order(t.mutable_raw(), count, size);
   return t;
 }
 

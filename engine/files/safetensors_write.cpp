@@ -4,6 +4,7 @@
 #include <set>
 
 #include "files/safetensors_format.h"
+#include "weft/detail/byte_order.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/detail/write_safetensors.h"
 #include "weft/os.h"
@@ -91,6 +92,14 @@ std::string header_of(const std::vector<const Named*>& order, const std::map<std
   return header;
 }
 
+void write_elements(os::AtomicFile& file, const Tensor& dense) {
+  if (has_byte_order_of_files) return file.write(dense.raw(), bytes_of(dense));
+  Tensor reversed = Tensor::empty(dense.shape(), dense.dtype());
+  std::memcpy(reversed.mutable_raw(), dense.raw(), bytes_of(dense));
+  swap_byte_order(reversed.mutable_raw(), static_cast<std::size_t>(dense.numel()), dtype_size(dense.dtype()));
+  file.write(reversed.raw(), bytes_of(dense));
+}
+
 }  // namespace
 
 void detail::write_safetensors(os::AtomicFile& file, const std::string& path, const std::vector<Named>& tensors,
@@ -112,8 +121,7 @@ void detail::write_safetensors(os::AtomicFile& file, const std::string& path, co
   file.write(length, sizeof length);
   file.write(header.data(), header.size());
   for (const Named* named : order) {
-    const Tensor dense = raw::contiguous(named->second);
-    file.write(dense.raw(), bytes_of(dense));
+    write_elements(file, raw::contiguous(named->second));
   }
 }
 

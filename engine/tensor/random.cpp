@@ -6,13 +6,12 @@
 
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/wide_integer.h"
 
 namespace weft {
 using namespace detail;
 
 namespace {
-
-__extension__ typedef unsigned __int128 uint128;  // ISO C++ has no 128-bit integers
 
 // Elements per task. The number is even, because a block gives two elements. Larger: threads may be idle. Smaller: more
 // overhead per task. No benchmark shows the difference.

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "weft/detail/byte_order.h"
+
 namespace weft::detail {
 
 constexpr std::uint64_t hash_start = 0xcbf29ce484222325;
@@ -54,9 +56,7 @@ class BytesHash {
   }
   void take(const unsigned char* block) noexcept {
     for (std::size_t i = 0; i < 4; ++i) {
-      std::uint64_t word;
-      std::memcpy(&word, block + 8 * i, 8);
-      lanes_[i] = mixed(lanes_[i] ^ word);
+      lanes_[i] = mixed(lanes_[i] ^ number_from<std::uint64_t>(block + 8 * i));
     }
   }
 

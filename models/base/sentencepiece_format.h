@@ -3,9 +3,9 @@
 // (https://protobuf.dev/programming-guides/encoding).
 #pragma once
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
+#include "weft/detail/byte_order.h"
 #include "weft/error.h"
 
 namespace weft::detail {
@@ -59,9 +59,7 @@ class ProtobufReader {
 
   float real() const {
     if (text.size() != sizeof(float)) fail();
-    float value = 0;
-    std::memcpy(&value, text.data(), sizeof value);  // the file and all supported CPUs are little-endian
-    return value;
+    return number_from<float>(text.data());
   }
 
   std::uint64_t field = 0, number = 0;

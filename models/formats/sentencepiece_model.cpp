@@ -1,9 +1,9 @@
 #include "formats/sentencepiece_model.h"
 
-#include <cstring>
 #include <string_view>
 
 #include "base/sentencepiece_format.h"
+#include "weft/detail/byte_order.h"
 
 namespace weft::detail {
 namespace {
@@ -37,7 +37,7 @@ void put(std::string& out, SentencePieceField field, const std::string& text) {
 void put(std::string& out, SentencePieceField field, float real) {
   put_varint(out, field << 3 | protobuf_fixed32);
   char bytes[sizeof real];
-  std::memcpy(bytes, &real, sizeof real);
+  put_number(bytes, real);
   out.append(bytes, sizeof real);
 }
 

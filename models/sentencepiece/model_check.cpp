@@ -11,12 +11,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/sentencepiece_format.h"
+#include "weft/detail/byte_order.h"
 #include "weft/error.h"
 #include "weft/tokenizer.h"
 
@@ -34,9 +34,7 @@ constexpr int most_keys = 32;
 }
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {
-  std::uint32_t number = 0;
-  std::memcpy(&number, bytes.data() + at, sizeof number);  // the file and all supported CPUs are little-endian
-  return number;
+  return number_from<std::uint32_t>(bytes.data() + at);
 }
 
 class Trie {

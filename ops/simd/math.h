@@ -198,7 +198,7 @@ template <class V>
 inline V exp_from(typename V::value_type lowest, V x) noexcept {
   constexpr bool is_single = sizeof(typename V::value_type) == 4;
   constexpr int zero = WEFT_HAS_SCALE ? (is_single ? -1000 : -6000) : (is_single ? -150 : -1000);
-  const auto [n, q, biased] = reduce_exp(xsimd::select(x < V(lowest), V(zero), x));
+  const auto [n, q, biased] = reduce_exp(simd::select(x < V(lowest), V(zero), x));
   return math::scale(V(1) + q, n);
 }
 template <class V>
@@ -211,7 +211,7 @@ template <class V>
 inline V exp_flushed(V x) noexcept {
   const V lowest(Constants<typename V::value_type>::exp_normal);
   const auto [n, q, biased] = reduce_exp(at_least(x, lowest));
-  return xsimd::select(x < lowest, V(0), (V(1) + q) * power_of_2(biased));
+  return simd::select(x < lowest, V(0), (V(1) + q) * power_of_2(biased));
 }
 
 // e^x, 1.1 ULP.
@@ -237,18 +237,18 @@ inline V log(V x) noexcept {
   // Subnormal numbers are first multiplied by 2 to the power of the mantissa's width.
   const auto tiny = x < V(C::min_normal);
   const Bits<V> one = to_bits(V(1)), root_half = to_bits(V(C::root_half));
-  const Bits<V> bits = to_bits(xsimd::select(tiny, x * V(C::two_to_mantissa), x)) + (one - root_half);
+  const Bits<V> bits = to_bits(simd::select(tiny, x * V(C::two_to_mantissa), x)) + (one - root_half);
   const Bits<V> mantissa_mask = to_bits(V(C::min_normal)) - 1;
   // The biased exponent e as a number: the low bits of 2^mantissa + e.
   const V e = from_bits<V>((bits >> C::mantissa) | to_bits(V(C::two_to_mantissa))) - V(C::two_to_mantissa);
-  const V k = e - xsimd::select(tiny, V(C::bias + C::mantissa), V(C::bias));
+  const V k = e - simd::select(tiny, V(C::bias + C::mantissa), V(C::bias));
   const V f = from_bits<V>((bits & mantissa_mask) + root_half) - V(1);
   const V s = simd::quotient(f, f + V(2)), z = s * s, half_square = V(0.5) * f * f;
   const V rest = simd::fma(s, simd::fma(z, polynomial(z, C::log), half_square), k * V(C::ln2_lo));
   const V y = simd::fma(k, V(C::ln2_hi), f - (half_square - rest));
   const V inf(C::infinity);
-  const V finite = xsimd::select(x == V(0), -inf, xsimd::select(x < inf, y, x));
-  return xsimd::select(x < V(0), V(C::nan), finite);
+  const V finite = simd::select(x == V(0), -inf, simd::select(x < inf, y, x));
+  return simd::select(x < V(0), V(C::nan), finite);
 }
 
 // The magnitude of x with the sign of s.
@@ -262,18 +262,18 @@ inline V copy_sign(V x, V s) noexcept {
 // 1. For E < 1, t is computed as E/2 - (E/2)t, which avoids the rounding of E + 2.
 template <class V>
 inline V tanh(V x) noexcept {
-  const V a = at_most(xsimd::abs(x), V(20));
+  const V a = at_most(simd::abs(x), V(20));
   const auto [n, q, biased] = reduce_exp(a + a);
   const V s = power_of_2(biased), e = simd::fma(s, q, s - V(1));
   const V h = V(0.5) * e, t = simd::quotient(e, e + V(2));
-  return copy_sign(xsimd::select(e < V(1), simd::fnma(h, t, h), t), x);
+  return copy_sign(simd::select(e < V(1), simd::fnma(h, t, h), t), x);
 }
 
 // erf x = -(e^y - 1), y = ln(1 - erf |x|), 2 ULP.
 inline simd::Vec<float> erf(simd::Vec<float> x) noexcept {
   using C = Constants<float>;
   using V = simd::Vec<float>;
-  const V a = at_most(xsimd::abs(x), V(C::erf_max));
+  const V a = at_most(simd::abs(x), V(C::erf_max));
   const auto [n, q, biased] = reduce_exp(simd::fnma(a, polynomial(a, C::erf), -a));
   const V s = power_of_2(biased);
   return copy_sign(simd::fnma(s, q, V(1) - s), x);
@@ -283,18 +283,18 @@ inline simd::Vec<float> erf(simd::Vec<float> x) noexcept {
 inline simd::Vec<double> erf(simd::Vec<double> x) noexcept {
   using C = Constants<double>;
   using V = simd::Vec<double>;
-  const V a = at_most(xsimd::abs(x), V(C::erf_max));
+  const V a = at_most(simd::abs(x), V(C::erf_max));
   const V small = simd::fma(a, polynomial(a * a, C::erf_small), a);
   const auto [n, q, biased] = reduce_exp(polynomial(a, C::erf_large));
   const V large = simd::fnma(power_of_2(biased), V(1) + q, V(1));
-  return copy_sign(xsimd::select(a < V(C::erf_split), small, large), x);
+  return copy_sign(simd::select(a < V(C::erf_split), small, large), x);
 }
 
 // 1/(1 + e^-x), 1.9 ULP: 1 - t for x > 0, otherwise z - zt, with z = e^-|x|, t = z/(1 + z).
 template <class V>
 inline V sigmoid(V x) noexcept {
-  const V z = exp_bounded(-xsimd::abs(x));
-  const V w = xsimd::select(x > V(0), V(1), z);
+  const V z = exp_bounded(-simd::abs(x));
+  const V w = simd::select(x > V(0), V(1), z);
   return simd::fnma(w, simd::quotient(z, V(1) + z), w);
 }
 
@@ -302,9 +302,9 @@ inline V sigmoid(V x) noexcept {
 // are first computed for -|x|. For positive x the result is 1 minus this value.
 inline simd::Vec<float> normal_cdf(simd::Vec<float> x) noexcept {
   using V = simd::Vec<float>;
-  const V a = at_most(xsimd::abs(x), V(Constants<float>::normal_max));
+  const V a = at_most(simd::abs(x), V(Constants<float>::normal_max));
   const V tail = exp_flushed(polynomial(a, Constants<float>::normal_tail));
-  return xsimd::select(x > V(0), V(1) - tail, tail);
+  return simd::select(x > V(0), V(1) - tail, tail);
 }
 inline simd::Vec<double> normal_cdf(simd::Vec<double> x) noexcept {
   using V = simd::Vec<double>;
@@ -313,9 +313,9 @@ inline simd::Vec<double> normal_cdf(simd::Vec<double> x) noexcept {
 inline simd::Vec<float> gelu_derivative(simd::Vec<float> x) noexcept {
   using C = Constants<float>;
   using V = simd::Vec<float>;
-  const V slope = polynomial(at_most(xsimd::abs(x), V(C::gelu_max)), C::gelu_slope);
+  const V slope = polynomial(at_most(simd::abs(x), V(C::gelu_max)), C::gelu_slope);
   const V tail = exp_flushed(V(-0.5) * x * x) * slope;
-  return xsimd::select(x > V(0), V(1) - tail, tail);
+  return simd::select(x > V(0), V(1) - tail, tail);
 }
 inline simd::Vec<double> gelu_derivative(simd::Vec<double> x) noexcept {
   using V = simd::Vec<double>;

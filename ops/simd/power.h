@@ -11,13 +11,13 @@ inline V log1p(V x) noexcept {
   const V u = V(1) + x;
   const V y = math::log(u) + simd::quotient(x - (u - V(1)), u);
   const V infinity(Constants<typename V::value_type>::infinity);
-  return xsimd::select(x == V(0), x, xsimd::select(x == V(-1), -infinity, xsimd::select(x == infinity, x, y)));
+  return simd::select(x == V(0), x, simd::select(x == V(-1), -infinity, simd::select(x == infinity, x, y)));
 }
 
 // ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|), 2.5 ULP.
 template <class V>
 inline V softplus(V x) noexcept {
-  return at_least(x, V(0)) + math::log1p(exp_bounded(-xsimd::abs(x)));
+  return at_least(x, V(0)) + math::log1p(exp_bounded(-simd::abs(x)));
 }
 
 // A number high + low, where low is the rounding error of high.
@@ -56,10 +56,10 @@ inline Exact exact_log(simd::Vec<double> a) noexcept {
   using V = simd::Vec<double>;
   const auto tiny = a < V(C::min_normal);
   const Bits<V> one = to_bits(V(1)), root_half = to_bits(V(C::root_half));
-  const Bits<V> bits = to_bits(xsimd::select(tiny, a * V(C::two_to_mantissa), a)) + (one - root_half);
+  const Bits<V> bits = to_bits(simd::select(tiny, a * V(C::two_to_mantissa), a)) + (one - root_half);
   const Bits<V> mantissa_mask = to_bits(V(C::min_normal)) - 1;
   const V e = from_bits<V>((bits >> C::mantissa) | to_bits(V(C::two_to_mantissa))) - V(C::two_to_mantissa);
-  const V k = e - xsimd::select(tiny, V(C::bias + C::mantissa), V(C::bias));
+  const V k = e - simd::select(tiny, V(C::bias + C::mantissa), V(C::bias));
   const V f = from_bits<V>((bits & mantissa_mask) + root_half) - V(1);
   const Exact divisor = exact_sum(V(2), f);
   const V s = simd::quotient(f, divisor.high);
@@ -74,9 +74,9 @@ inline Exact exact_log(simd::Vec<double> a) noexcept {
   const V low = (first.low + second.low) + (simd::fma(k, V(C::ln2_lo), third_low) + (s_low + s_low)) + rest;
   const Exact sum = exact_sum(second.high, low);
   const V infinity(C::infinity);
-  const V special = xsimd::select(a == V(0), -infinity, xsimd::select(a == infinity, infinity, a + a));
+  const V special = simd::select(a == V(0), -infinity, simd::select(a == infinity, infinity, a + a));
   const auto ordinary = (a > V(0)) && (a < infinity);
-  return {xsimd::select(ordinary, sum.high, special), xsimd::select(ordinary, sum.low, V(0))};
+  return {simd::select(ordinary, sum.high, special), simd::select(ordinary, sum.low, V(0))};
 }
 
 // a^y for a >= 0, computed as e^(y ln a) including the rounding errors of y ln a.
@@ -87,7 +87,7 @@ inline simd::Vec<double> power_of_magnitude(simd::Vec<double> a, simd::Vec<doubl
   const V bounded = at_least(at_most(product.high, V(C::exp_max)), V(C::exp_zero));
   const V biased = simd::fma(bounded, V(C::log2e), V(C::round)), n = biased - V(C::round);
   // The low part is NaN where the product is ±inf.
-  const V rest = xsimd::select(bounded == product.high, product.low + y * log.low, V(0));
+  const V rest = simd::select(bounded == product.high, product.low + y * log.low, V(0));
   const V r = simd::fnma(n, V(C::ln2_lo), simd::fnma(n, V(C::ln2_hi), bounded)) + rest;
   const V q = simd::fma(r * r, polynomial(r, C::exp), r);
   return math::scale(V(1) + q, n);
@@ -100,24 +100,24 @@ inline simd::Vec<double> power_from(simd::Vec<double> magnitude, simd::Vec<doubl
   using V = simd::Vec<double>;
   // Adding 2^52 rounds a smaller number to an integer. All numbers from 2^52 on are integers, and all numbers from 2^53
   // on are even.
-  const V size = xsimd::abs(y), two52(C::two_to_mantissa), half = V(0.5) * size;
+  const V size = simd::abs(y), two52(C::two_to_mantissa), half = V(0.5) * size;
   const auto whole = !(size < two52) || ((size + two52) - two52 == size);
   const auto even = !(half < two52) || ((half + two52) - two52 == half);
-  const V with_sign = xsimd::select(whole && !even, copy_sign(magnitude, x), magnitude);
+  const V with_sign = simd::select(whole && !even, copy_sign(magnitude, x), magnitude);
   const auto invalid = (x < V(0)) && (x > -V(C::infinity)) && !whole;
-  const V result = xsimd::select(invalid, V(C::nan), with_sign);
+  const V result = simd::select(invalid, V(C::nan), with_sign);
   const auto unity = (x == V(1)) || (y == V(0)) || ((x == V(-1)) && (size == V(C::infinity)));
-  return xsimd::select(unity, V(1), result);
+  return simd::select(unity, V(1), result);
 }
 
 // x^y. The error is 0.51 ULP in f32 and 1.3 ULP in f64 (1.2 ULP if the result is a normal number).
 inline simd::Vec<double> pow(simd::Vec<double> x, simd::Vec<double> y) noexcept {
-  return power_from(power_of_magnitude(xsimd::abs(x), y), x, y);
+  return power_from(power_of_magnitude(simd::abs(x), y), x, y);
 }
 // For float, logarithms and exponentials in double are accurate enough.
 inline simd::Vec<float> pow(simd::Vec<float> x, simd::Vec<float> y) noexcept {
   using V = simd::Vec<double>;
-  const auto power = [](V a, V b) noexcept { return power_from(math::exp(b * math::log(xsimd::abs(a))), a, b); };
+  const auto power = [](V a, V b) noexcept { return power_from(math::exp(b * math::log(simd::abs(a))), a, b); };
   return in_doubles(power, x, y);
 }
 

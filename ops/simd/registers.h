@@ -14,8 +14,10 @@ template <class V>
 WEFT_INLINE inline void keep_in_register(V& v) noexcept {
 #if defined(__x86_64__)
   asm volatile("" : "+v"(v));
-#else
+#elif defined(__aarch64__)
   asm volatile("" : "+w"(v));
+#else
+  (void)v;
 #endif
 }
 template <class T>

@@ -1,24 +1,13 @@
-// One vector type for every instruction set, based on xsimd 8.1 to 14.
-//
-// A kernel unit is compiled once per instruction set with
-//   -DWEFT_ISA=avx512 -DWEFT_ARCH=xsimd::avx512bw -DWEFT_VECTOR_BYTES=64 -DWEFT_HAS_MASKS=1 …  (see weft/isas.def)
-// and puts all its definitions into namespace weft::detail::WEFT_ISA, so that no two units share a symbol.
+// Loads, stores, arithmetic and permutations of vectors, for every instruction set.
 #pragma once
 #include <cstdint>
 #include <utility>
-#include <xsimd/xsimd.hpp>
 
+#include "simd/batch.h"
 #include "simd/computed.h"
 #include "simd/unroll.h"
 
-#if !defined(WEFT_ISA) || !defined(WEFT_ARCH)
-#error "simd.h is for kernel units, which are compiled with -DWEFT_ISA and -DWEFT_ARCH"
-#endif
-
 namespace weft::detail::WEFT_ISA::simd {
-
-template <class T>
-using Batch = xsimd::batch<T, WEFT_ARCH>;
 
 // A vector for computing with elements stored as T. The compiler can't deduce T from a parameter of this type. Where T
 // must be deduced from the vector, the parameter is a Batch<T>.
@@ -51,7 +40,7 @@ inline Batch<T> square_root(Batch<T> x) noexcept {
 #if WEFT_HAS_NEON
   if constexpr (sizeof(T) == 4) return Batch<T>(vsqrtq_f32(x));
 #endif
-  return xsimd::sqrt(x);
+  return sqrt(x);
 }
 
 // Reads a single element in the type for computing.

@@ -4,6 +4,7 @@
 // used, because for large arguments they call functions that are not templates of the instruction set (simd/family.h).
 #pragma once
 #include "simd/math.h"
+#include "weft/detail/wide_integer.h"
 
 namespace weft::detail::WEFT_ISA::math {
 
@@ -44,8 +45,6 @@ struct Angle {
   Bits<simd::Vec<double>> quarters;
 };
 
-__extension__ typedef unsigned __int128 wide_integer;  // ISO C++ has no 128-bit integers
-
 // The bits of 2/π: 64 zeros, followed by the bits after the binary point.
 inline constexpr std::uint64_t two_over_pi[] = {
     0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
@@ -79,10 +78,10 @@ inline ScalarAngle reduce_huge(double x) noexcept {
     return shift == 0 ? p[0] : p[0] << shift | p[1] >> (64 - shift);
   };
   // The product modulo 2^192, in units of 2^-190.
-  const wide_integer low = wide_integer{m} * word(2);
-  const wide_integer high = wide_integer{m} * word(1) + (wide_integer{m * word(0)} << 64) + (low >> 64);
+  const uint128 low = uint128{m} * word(2);
+  const uint128 high = uint128{m} * word(1) + (uint128{m * word(0)} << 64) + (low >> 64);
   std::uint64_t quarters = static_cast<std::uint64_t>(high >> 126);
-  wide_integer fraction = high << 2 | static_cast<std::uint64_t>(low) >> 62;  // in units of 2^-128
+  uint128 fraction = high << 2 | static_cast<std::uint64_t>(low) >> 62;  // in units of 2^-128
   bool negative = static_cast<bool>(fraction >> 127);
   if (negative) {  // the nearest multiple is the next one
     ++quarters;
@@ -92,7 +91,7 @@ inline ScalarAngle reduce_huge(double x) noexcept {
   const int zeros = top ? __builtin_clzll(top) : 64 + __builtin_clzll(static_cast<std::uint64_t>(fraction));
   const auto leading = static_cast<std::uint64_t>(fraction << zeros >> 64);
   // times π/2 = 0xc90f… 2^-63
-  const auto angle = static_cast<std::uint64_t>(wide_integer{leading} * 0xc90fdaa22168c235 >> 64);
+  const auto angle = static_cast<std::uint64_t>(uint128{leading} * 0xc90fdaa22168c235 >> 64);
   const double unit = negative_power_of_2(63 + zeros);
   ScalarAngle result{static_cast<double>(angle & ~std::uint64_t{2047}) * unit,
                      static_cast<double>(angle & std::uint64_t{2047}) * unit, quarters};
@@ -130,7 +129,7 @@ inline Angle reduced_angle(simd::Vec<double> x) noexcept {
   const V lost = (first - (second - back)) - (product + back);  // second + lost = first - product
   const V third = n * V(0x1.3198a2e037073p-69), high = second - third;
   Angle angle{high, ((second - high) - third) + lost, to_bits(biased)};
-  if (xsimd::any(xsimd::abs(x) > V(largest_reduced))) {
+  if (simd::any(simd::abs(x) > V(largest_reduced))) {
     double from[simd::lanes<double>], a[simd::lanes<double>], b[simd::lanes<double>];
     std::uint64_t q[simd::lanes<double>];
     simd::store(from, x);
@@ -188,16 +187,16 @@ inline simd::Vec<double> short_sin_from(simd::Vec<double> x, std::uint64_t quart
 }
 
 inline simd::Vec<double> sin(simd::Vec<double> x) noexcept {
-  return xsimd::select(x == simd::Vec<double>(0), x, sin_from(x, 0));  // keeps -0
+  return simd::select(x == simd::Vec<double>(0), x, sin_from(x, 0));  // keeps -0
 }
 inline simd::Vec<double> cos(simd::Vec<double> x) noexcept { return sin_from(x, 1); }
 
 inline simd::Vec<float> sin_from(simd::Vec<float> x, std::uint64_t quarters) noexcept {
   using V = simd::Vec<double>;
   const simd::Vec<float> y = in_doubles([=](V v) noexcept { return short_sin_from(v, quarters); }, x);
-  const auto huge = xsimd::abs(x) > simd::Vec<float>(largest_reduced);
-  if (!xsimd::any(huge)) return y;
-  return xsimd::select(huge, in_doubles([=](V v) noexcept { return sin_from(v, quarters); }, x), y);
+  const auto huge = simd::abs(x) > simd::Vec<float>(largest_reduced);
+  if (!simd::any(huge)) return y;
+  return simd::select(huge, in_doubles([=](V v) noexcept { return sin_from(v, quarters); }, x), y);
 }
 inline simd::Vec<float> sin(simd::Vec<float> x) noexcept { return sin_from(x, 0); }
 inline simd::Vec<float> cos(simd::Vec<float> x) noexcept { return sin_from(x, 1); }

@@ -3,6 +3,8 @@
 #include <weft/error.h>
 #include <weft/labeled_texts.h>
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "answer/text_rows.h"
@@ -62,7 +64,10 @@ std::string npy_of(const std::vector<float>& numbers, std::int64_t rows, std::in
   std::string bytes("\x93NUMPY\1\0", 8);
   bytes += {static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
   bytes += header;
-  bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  for (const float number : numbers) {
+    const auto bits = std::bit_cast<std::uint32_t>(number);
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(bits >> shift & 255);
+  }
   return bytes;
 }
 

@@ -42,7 +42,7 @@ macro(weft_read_isas file of_processor)
   list(REMOVE_DUPLICATES weft_traits)
 endmacro()
 
-# weft_choose_isas(OUT all|baseline|native|best CPUINFO): the instruction sets to build kernels for. CPUINFO: the text
+# weft_choose_isas(OUT all|baseline|native|best|generic CPUINFO): the instruction sets to build kernels for. CPUINFO: the text
 # of /proc/cpuinfo, which spells avx512_bf16 where compilers write avx512bf16.
 function(weft_choose_isas out which cpuinfo)
   list(GET weft_isas 0 chosen)
@@ -75,8 +75,8 @@ function(weft_choose_isas out which cpuinfo)
     endif()
     list(APPEND chosen ${chain})
     list(REMOVE_DUPLICATES chosen)
-  elseif(NOT which STREQUAL "baseline")
-    message(FATAL_ERROR "WEFT_ISAS: expected all, baseline, native or best, got \"${which}\"")
+  elseif(NOT which MATCHES "^(baseline|generic)$")
+    message(FATAL_ERROR "WEFT_ISAS: expected all, baseline, native, best or generic, got \"${which}\"")
   endif()
   set(${out} ${chosen} PARENT_SCOPE)
 endfunction()

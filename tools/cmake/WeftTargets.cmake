@@ -8,12 +8,14 @@ set(WEFT_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi $<$<CXX_COMPILER_
 
 # WEFT_ISA_LIST: the instruction sets of this build.
 include(WeftIsas)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(WEFT_ISAS STREQUAL "generic")
+  set(WEFT_PROCESSOR other)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   set(WEFT_PROCESSOR x86_64)
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
   set(WEFT_PROCESSOR aarch64)
 else()
-  message(FATAL_ERROR "weft has kernels for x86-64 and aarch64, not for ${CMAKE_SYSTEM_PROCESSOR}")
+  set(WEFT_PROCESSOR other)
 endif()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS engine/include/weft/isas.def engine/include/weft/version.h)
 weft_read_isas(${PROJECT_SOURCE_DIR}/engine/include/weft/isas.def ${WEFT_PROCESSOR})
@@ -29,8 +31,12 @@ function(weft_compile_settings target)
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   # One section for each function and object, so that programs linked with --gc-sections contain only what they use.
   target_compile_options(${target} PRIVATE ${WEFT_WARNINGS} -ffunction-sections -fdata-sections)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i[3-6]86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
+    # By default, 32-bit x86 computes with 80 bits, and the compiler decides where it rounds.
+    target_compile_options(${target} PRIVATE -msse2 -mfpmath=sse)
+  endif()
   list(JOIN WEFT_ISA_LIST " " names)
-  target_compile_definitions(${target} PRIVATE "WEFT_BUILT_ISAS=\"${names}\"")
+  target_compile_definitions(${target} PRIVATE "WEFT_BUILT_ISAS=\"${names}\"" "WEFT_PROCESSOR=\"${WEFT_PROCESSOR}\"")
   if(WEFT_SANITIZE)
     # These checks would double the compile time. AddressSanitizer finds the same errors, or weft has no such casts.
     target_compile_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE} -fno-sanitize=null,object-size,pointer-overflow,vptr

@@ -52,8 +52,8 @@ Computed<T> row_max(const T* x, std::int64_t n) noexcept {
   Vec<T> m(lowest), nan(0);
   simd::for_vectors<T>(n, [&, lowest](auto at) noexcept {
     const Vec<T> v = at.load(x, lowest);
-    m = xsimd::max(m, v);
-    nan = xsimd::select(v == v, nan, v);
+    m = simd::max(m, v);
+    nan = simd::select(v == v, nan, v);
   });
   const Computed<T> found = simd::sum(nan);
   return found == found ? simd::max(m) : found;

@@ -59,7 +59,8 @@ WEFT_INLINE inline Ints nearest(Floats x) noexcept {
 #elif WEFT_HAS_NEON
   return vcvtnq_s32_f32(x);
 #else
-#error "an instruction that rounds to the nearest whole number is needed"
+  // For |x| < 2^22, the sum rounds x to the nearest whole number, ties to even, and holds it in its low bits.
+  return reinterpret_cast<Ints>(x + 0x1.8p23f) - reinterpret_cast<Ints>(Floats{} + 0x1.8p23f);
 #endif
 }
 

@@ -29,11 +29,11 @@ struct Functor<Activation::relu> {
   // NaN stays NaN, because comparisons with NaN are false.
   template <class V>
   static V value(V x) noexcept {
-    return xsimd::select(x <= V(0), V(0), x);
+    return simd::select(x <= V(0), V(0), x);
   }
   template <class V>
   static V derivative(V x) noexcept {
-    return xsimd::select(x <= V(0), V(0), V(1));
+    return simd::select(x <= V(0), V(0), V(1));
   }
 };
 
@@ -41,11 +41,11 @@ template <>
 struct Functor<Activation::leaky_relu> {
   template <class V>
   static V value(V x) noexcept {
-    return xsimd::select(x <= V(0), V(0.01) * x, x);
+    return simd::select(x <= V(0), V(0.01) * x, x);
   }
   template <class V>
   static V derivative(V x) noexcept {
-    return xsimd::select(x <= V(0), V(0.01), V(1));
+    return simd::select(x <= V(0), V(0.01), V(1));
   }
 };
 
@@ -71,7 +71,7 @@ struct Functor<Activation::gelu_tanh> {
   }
   template <class V>
   static V derivative(V x) noexcept {
-    const V x2 = xsimd::min(x * x, V(1e30));  // so that x2 stays finite; s(1-s) is 0 for much smaller x
+    const V x2 = simd::min(x * x, V(1e30));  // so that x2 stays finite; s(1-s) is 0 for much smaller x
     const V s = gate(x, x2);
     const V slope = simd::fma(V(6 * 0.79788456080286535588 * 0.044715), x2, V(2 * 0.79788456080286535588));
     // Multiplies by the small factor first, because x · slope may overflow where s(1-s) is 0.
@@ -118,11 +118,11 @@ template <>
 struct Functor<Activation::elu> {
   template <class V>
   static V value(V x) noexcept {
-    return xsimd::select(x > V(0), x, math::expm1(x));
+    return simd::select(x > V(0), x, math::expm1(x));
   }
   template <class V>
   static V derivative(V x) noexcept {
-    return xsimd::select(x > V(0), V(1), math::exp(x));
+    return simd::select(x > V(0), V(1), math::exp(x));
   }
 };
 
@@ -130,7 +130,7 @@ template <>
 struct Functor<Activation::one_plus_elu> : Functor<Activation::elu> {
   template <class V>
   static V value(V x) noexcept {
-    return xsimd::select(x > V(0), x + V(1), math::exp(x));
+    return simd::select(x > V(0), x + V(1), math::exp(x));
   }
 };
 
@@ -138,7 +138,7 @@ template <>
 struct Functor<Activation::two_plus_elu> : Functor<Activation::elu> {
   template <class V>
   static V value(V x) noexcept {
-    return xsimd::select(x > V(0), x + V(2), math::exp(x) + V(1));
+    return simd::select(x > V(0), x + V(2), math::exp(x) + V(1));
   }
 };
 

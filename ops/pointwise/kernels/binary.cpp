@@ -11,13 +11,13 @@ namespace {
 struct Maximum {
   template <class V>
   V operator()(V a, V b) const noexcept {
-    return xsimd::select(a == a, xsimd::select(a > b, a, b), a);
+    return simd::select(a == a, simd::select(a > b, a, b), a);
   }
 };
 struct Minimum {
   template <class V>
   V operator()(V a, V b) const noexcept {
-    return xsimd::select(a == a, xsimd::select(a < b, a, b), a);
+    return simd::select(a == a, simd::select(a < b, a, b), a);
   }
 };
 struct Pow {
@@ -29,25 +29,25 @@ struct Pow {
 struct Larger {
   template <class V>
   V operator()(V a, V b, V dy) const noexcept {
-    return xsimd::select(a < b, V(0), xsimd::select(a == b, V(0.5) * dy, dy));
+    return simd::select(a < b, V(0), simd::select(a == b, V(0.5) * dy, dy));
   }
 };
 struct Smaller {
   template <class V>
   V operator()(V a, V b, V dy) const noexcept {
-    return xsimd::select(a > b, V(0), xsimd::select(a == b, V(0.5) * dy, dy));
+    return simd::select(a > b, V(0), simd::select(a == b, V(0.5) * dy, dy));
   }
 };
 struct PowBase {
   template <class V>
   V operator()(V a, V b, V dy) const noexcept {
-    return xsimd::select(b == V(0), V(0), b * math::pow(a, b - V(1)) * dy);
+    return simd::select(b == V(0), V(0), b * math::pow(a, b - V(1)) * dy);
   }
 };
 struct PowExponent {
   template <class V>
   V operator()(V a, V b, V dy) const noexcept {
-    return xsimd::select((a == V(0)) && (b >= V(0)), V(0), math::pow(a, b) * math::log(a) * dy);
+    return simd::select((a == V(0)) && (b >= V(0)), V(0), math::pow(a, b) * math::log(a) * dy);
   }
 };
 

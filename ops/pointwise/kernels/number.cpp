@@ -68,7 +68,7 @@ void clamp(const T* x, Computed<T> low, Computed<T> high, T* y, std::int64_t n) 
 template <class T>
 void clamp_slope(const T* x, Computed<T> low, Computed<T> high, const T* dy, T* dx, std::int64_t n) noexcept {
   const Vec<T> l(low), h(high);
-  simd::map([l, h](Vec<T> v, Vec<T> g) noexcept { return xsimd::select((v >= l) && (v <= h), g, Vec<T>(0)); }, dx, n, x,
+  simd::map([l, h](Vec<T> v, Vec<T> g) noexcept { return simd::select((v >= l) && (v <= h), g, Vec<T>(0)); }, dx, n, x,
             dy);
 }
 

@@ -82,13 +82,13 @@ struct Reciprocal {
 struct Abs {
   template <class V>
   V operator()(V x) const noexcept {
-    return xsimd::abs(x);
+    return simd::abs(x);
   }
 };
 struct Sign {  // 0 for NaN, because comparisons with NaN are false
   template <class V>
   V operator()(V x) const noexcept {
-    return xsimd::select(x > V(0), V(1), xsimd::select(x < V(0), V(-1), V(0)));
+    return simd::select(x > V(0), V(1), simd::select(x < V(0), V(-1), V(0)));
   }
 };
 struct Sin {

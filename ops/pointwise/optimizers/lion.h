@@ -41,7 +41,7 @@ template <class T, class V = simd::Vec<T>>
 inline void update_vector(const LionConstants<T>& u, V& p, V grad, V (&states)[1]) noexcept {
   V& m = states[0];
   const V g = V(u.grad_scale) * grad, c = simd::fma(V(u.beta1), m, V(u.one_minus_beta1) * g);
-  const V step = xsimd::select(c > V(0), V(u.lr), xsimd::select(c < V(0), V(-u.lr), V(0)));
+  const V step = simd::select(c > V(0), V(u.lr), simd::select(c < V(0), V(-u.lr), V(0)));
   p = simd::fma(p, V(u.decay), -step);
   m = simd::fma(V(u.beta2), m, V(u.one_minus_beta2) * g);
 }

@@ -10,8 +10,8 @@ using simd::Vec;
 template <class T>
 void binary_cross_entropy(const T* x, const T* t, T* y, std::int64_t n) noexcept {
   const auto term = [](Vec<T> v, Vec<T> target) noexcept {
-    const Vec<T> linear = xsimd::select(v > Vec<T>(0), v * (Vec<T>(1) - target), -v * target);
-    return linear + math::log1p(math::exp_bounded(-xsimd::abs(v)));
+    const Vec<T> linear = simd::select(v > Vec<T>(0), v * (Vec<T>(1) - target), -v * target);
+    return linear + math::log1p(math::exp_bounded(-simd::abs(v)));
   };
   simd::map(term, y, n, x, t);
 }
@@ -30,10 +30,10 @@ void distance(Distance f, T delta, const T* x, const T* t, T* y, std::int64_t n)
   };
   switch (f) {
     case Distance::squared: return map([](V e) noexcept { return e * e; });
-    case Distance::absolute: return map([](V e) noexcept { return xsimd::abs(e); });
+    case Distance::absolute: return map([](V e) noexcept { return simd::abs(e); });
     case Distance::huber:
       return map([d = V(delta)](V e) noexcept {
-        const V size = xsimd::abs(e), inner = math::at_most(size, d);
+        const V size = simd::abs(e), inner = math::at_most(size, d);
         return inner * (size - V(0.5) * inner);
       });
   }
@@ -48,7 +48,7 @@ void distance_backward(Distance f, T delta, const T* x, const T* t, const T* dy,
   switch (f) {
     case Distance::squared: return map([](V e) noexcept { return e + e; });
     case Distance::absolute:  // comparisons with NaN are false, so a NaN in e is returned
-      return map([](V e) noexcept { return xsimd::select(e > V(0), V(1), xsimd::select(e < V(0), V(-1), e)); });
+      return map([](V e) noexcept { return simd::select(e > V(0), V(1), simd::select(e < V(0), V(-1), e)); });
     case Distance::huber: return map([d = V(delta)](V e) noexcept { return math::at_most(math::at_least(e, -d), d); });
   }
 }

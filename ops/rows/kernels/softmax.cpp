@@ -21,10 +21,10 @@ Computed<T> row_max(const T* x, std::int64_t n) noexcept {
   for (Vec<T>& v : m) v = Vec<T>(padding<T>);
   std::int64_t i = 0;
   for (; i + 4 * step <= n; i += 4 * step)
-    for (int k = 0; k < 4; ++k) m[k] = xsimd::max(m[k], simd::load(x + i + k * step));
-  for (; i + step <= n; i += step) m[0] = xsimd::max(m[0], simd::load(x + i));
-  if (i < n) m[1] = xsimd::max(m[1], simd::load_n(x + i, n - i, padding<T>));
-  return simd::max(xsimd::max(xsimd::max(m[0], m[1]), xsimd::max(m[2], m[3])));
+    for (int k = 0; k < 4; ++k) m[k] = simd::max(m[k], simd::load(x + i + k * step));
+  for (; i + step <= n; i += step) m[0] = simd::max(m[0], simd::load(x + i));
+  if (i < n) m[1] = simd::max(m[1], simd::load_n(x + i, n - i, padding<T>));
+  return simd::max(simd::max(simd::max(m[0], m[1]), simd::max(m[2], m[3])));
 }
 
 // The sum of f(x[i], …) over a row. For the padding, f must return 0.

@@ -18,11 +18,7 @@ inline constexpr IsaLine isa_lines[] = {
 };
 inline constexpr std::size_t isa_count = sizeof isa_lines / sizeof *isa_lines;
 
-#if defined(__x86_64__)
-inline constexpr std::string_view this_processor = "x86_64";
-#else
-inline constexpr std::string_view this_processor = "aarch64";
-#endif
+inline constexpr std::string_view this_processor = WEFT_PROCESSOR;  // of the lines that this build has kernels for
 
 constexpr std::size_t index_of(Isa isa) { return static_cast<std::size_t>(isa); }
 
