@@ -178,7 +178,8 @@ Tensor widen(const unsigned char* data, const Shape& shape, DType dtype, Value v
 // Returns a view of `bytes` if `bytes` is given and allows a view, otherwise a copy in the processor's byte order.
 Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, const Bytes* bytes) {
   const std::size_t size = dtype_size(dtype);
-  if (has_byte_order_of_files && bytes != nullptr && bytes->owner && reinterpret_cast<std::uintptr_t>(data) % size == 0) {
+  if (has_byte_order_of_files && bytes != nullptr && bytes->owner &&
+      reinterpret_cast<std::uintptr_t>(data) % size == 0) {
     Tensor view = Tensor::borrow(bytes->owner, data, shape, dtype);
     view.storage()->in_mapped_file = bytes->in_mapped_file;
     return view;

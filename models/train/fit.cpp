@@ -13,6 +13,14 @@ double UsualSteps::of(double epoch) const noexcept {
   return std::max(std::min(epochs * epoch, highest), lowest);
 }
 
+double usual_rate(Source source, const std::string& optimizer, ScheduleKind schedule) {
+  if (schedule == ScheduleKind::noam) return 1;
+  double rate = source == Source::text ? 2e-3 : 1e-3;
+  for (const OptimizerInfo& known : optimizers())
+    if (known.name == optimizer) rate *= known.rate;
+  return rate;
+}
+
 namespace {
 
 // Returns the number of steps for `size` rows or tokens if a batch has `batch` of them.
@@ -98,7 +106,7 @@ void check_effects(const FitOptions& o, RowContent content) {
 TrainOptions train_options(const FitOptions& o, std::int64_t steps) {
   TrainOptions options;
   options.schedule.kind = schedule_from_name(o.schedule);
-  options.schedule.peak = o.lr;
+  options.schedule.peak = o.lr.value_or(usual_rate(task_source(o.task), o.optimizer.name, options.schedule.kind));
   options.schedule.warmup = o.warmup;
   options.schedule.steps = steps;
   options.optimizer = o.optimizer;

@@ -153,6 +153,24 @@ TEST_CASE("fit: the batch and the augmentation reach the data of rows") {
   CHECK(loss([](FitOptions& o) { o.augmentation.shift = 1; }) != usual);
 }
 
+TEST_CASE("fit: the default learning rate depends on the data and the optimizer") {
+  CHECK(usual_rate(Source::rows, "adamw", ScheduleKind::cosine) == doctest::Approx(1e-3));
+  CHECK(usual_rate(Source::text, "adamw", ScheduleKind::linear) == doctest::Approx(2e-3));
+  CHECK(usual_rate(Source::rows, "lion", ScheduleKind::cosine) == doctest::Approx(1e-4));
+  CHECK(usual_rate(Source::text, "lion", ScheduleKind::noam) == 1);
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "abcd ";
+  const auto loss = [&](std::optional<double> lr) {
+    FitOptions options = small(Task::causal_lm);
+    options.steps = 20;
+    options.optimizer.name = "lion";
+    options.lr = lr;
+    return fit(text, {80, 20}, options, {}).evaluation->loss;
+  };
+  CHECK(loss({}) == loss(2e-4));
+  CHECK(loss({}) != loss(2e-3));
+}
+
 TEST_CASE("fit: a language model of a text") {
   std::string text;
   for (int i = 0; i < 400; ++i) text += "abc ";

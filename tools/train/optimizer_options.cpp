@@ -66,12 +66,6 @@ std::string describe_usual_rates() {
   return text;
 }
 
-double usual_rate(const std::string& name) {
-  for (const weft::OptimizerInfo& optimizer : weft::optimizers())
-    if (optimizer.name == name) return optimizer.rate;
-  return 1;
-}
-
 std::vector<weft::ParameterGroup> groups_of(const std::string& rates) {
   std::vector<weft::ParameterGroup> groups;
   std::istringstream parts(rates);

@@ -11,8 +11,6 @@ void add_optimizer_options(CLI::App& command, weft::OptimizerOptions& o);
 
 // Lists the optimizers whose default learning rates differ from AdamW's: "; multiplied by 0.1 for lion".
 std::string describe_usual_rates();
-// Returns the default learning rate of the optimizer with this name, as a multiple of AdamW's.
-double usual_rate(const std::string& name);
 
 // Reads --rates: "embedding=0.1,head=2". Throws an Error for anything else.
 std::vector<weft::ParameterGroup> groups_of(const std::string& rates);

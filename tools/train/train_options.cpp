@@ -1,6 +1,7 @@
 #include "train/train_options.h"
 
 #include <weft/error.h>
+#include <weft/fit.h>
 #include <weft/trainer.h>
 
 #include <algorithm>
@@ -351,8 +352,9 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   options.loaders = loaders;
   weft::Schedule& rate = options.schedule;
   rate.kind = weft::schedule_from_name(schedule);
-  const bool noam = rate.kind == weft::ScheduleKind::noam, rows = !data.empty();
-  rate.peak = lr.value_or(noam ? 1 : (rows ? 1e-3 : 2e-3) * usual_rate(optimizer.name));
+  const bool noam = rate.kind == weft::ScheduleKind::noam;
+  rate.peak =
+      lr.value_or(weft::usual_rate(data.empty() ? weft::Source::text : weft::Source::rows, optimizer.name, rate.kind));
   rate.steps = steps.value();
   rate.warmup = warmup.value_or(noam ? 2000 : 100);
   rate.floor = lr_floor.value_or(0);

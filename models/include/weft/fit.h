@@ -32,6 +32,10 @@ struct UsualSteps {
   double of(double epoch) const noexcept;
 };
 
+/// The default peak learning rate: 2e-3 for a text and 1e-3 for other data, multiplied by the optimizer's
+/// OptimizerInfo::rate. For the schedule noam it is 1, a factor.
+double usual_rate(Source source, const std::string& optimizer, ScheduleKind schedule);
+
 /// What fit() makes and how it trains. The options have the names of the options of `weft train`.
 struct FitOptions {
   std::string arch = "tnn";       ///< the model's architecture, one of architectures()
@@ -56,7 +60,7 @@ struct FitOptions {
   std::optional<std::int64_t> steps;  ///< the number of steps of the run; no value: computed from `epochs`
   std::optional<double> epochs;       ///< the length of the run in epochs, above 0; no value: UsualSteps determines it
   std::string schedule = "cosine";    ///< the schedule of the learning rate, one of schedules()
-  double lr = 1e-3;                   ///< the highest learning rate; for "noam", a factor
+  std::optional<double> lr;           ///< the highest learning rate, or a factor for "noam"; no value: usual_rate()
   std::int64_t warmup = 100;          ///< the number of steps in which the learning rate rises to `lr`
   OptimizerOptions optimizer = {};    ///< the optimizer's name and options
   double label_smoothing = 0;         ///< see TrainOptions

@@ -161,7 +161,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
           flips: bool = False, horizon: Union[int, None] = None, targets: Union[Iterable[str], None] = None,
           season: Union[int, None] = None, dropout: Union[float, None] = None,
           config: Union[Mapping[str, Any], None] = None, steps: Union[int, None] = None,
-          epochs: Union[float, None] = None, batch: Union[int, None] = None, lr: float = 1e-3,
+          epochs: Union[float, None] = None, batch: Union[int, None] = None, lr: Union[float, None] = None,
           schedule: str = "cosine", warmup: int = 100, optimizer: str = "adamw",
           optimizer_options: Union[Mapping[str, float], None] = None, weight_decay: Union[float, None] = None,
           clip: float = 1.0, label_smoothing: float = 0.0, ema: float = 0.0, balance: str = "none",
@@ -207,8 +207,9 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     eval_every: the number of steps between evaluations on the validation set, each of which saves a checkpoint; by
         default a tenth of the steps, at most 500
     callback: callback(step, loss) is called after each step. If it raises an exception, the run stops
-    lr, schedule, warmup: the highest learning rate, the schedule ("cosine", "linear", "constant" or "inverse-sqrt"),
-        and the number of steps until the highest rate is reached
+    lr, schedule, warmup: the highest learning rate (by default 2e-3 for a text and 1e-3 for other data, a tenth of that
+        for Lion), the schedule ("cosine", "linear", "constant" or "inverse-sqrt"), and the number of steps until the
+        highest rate is reached
     optimizer, optimizer_options, weight_decay, clip: see `weft.optim`
     label_smoothing: the share of the target probability that is spread over all classes
     ema: the decay of a moving average of the parameters, such as 0.999. The average is then the trained model
