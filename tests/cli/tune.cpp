@@ -212,12 +212,12 @@ TEST_CASE("tune: the search tries every starting point, then neighbors of the be
         std::vector<std::string>{"--shift", "2", "--flips"});
 }
 
-TEST_CASE("tune: the search tries no settings that are known to be too large") {
+TEST_CASE("tune: the search tries no settings that are known to be too large or too slow") {
   SearchSpace space = text_space("classifier", {});
   space.most_parameters = 1000000;
   std::vector<Trial> trials;
   const auto number = [](const Settings& settings, const char* option) { return std::stoll(settings.at(option)); };
-  std::int64_t large = 0, with_words = 0;
+  std::int64_t large = 0, slow = 0, with_words = 0;
   for (int i = 0; i < 60; ++i) {
     const auto settings = next_settings(space, trials, 3);
     REQUIRE(settings);
@@ -225,19 +225,27 @@ TEST_CASE("tune: the search tries no settings that are known to be too large") {
     const bool parts = settings->at("--tokenizer") == "ngrams";
     if (parts) CHECK(number(*settings, "--vocabulary-size") * channels <= space.most_parameters);
     const bool is_large = !parts && channels > 32;  // as for a vocabulary of 20,000 words
+    const bool is_slow = !is_large && number(*settings, "--epochs") > 5;
     if (i == 0) CHECK(channels == 64);
     if (i == 1) CHECK((!parts && channels == 32));  // the first start again, with fewer channels
     for (const Trial& trial : trials)
-      if (is_large && trial.too_large && trial.settings.at("--arch") == settings->at("--arch"))
+      if (is_large && trial.fault == Fault::too_large && trial.settings.at("--arch") == settings->at("--arch"))
         CHECK((channels < number(trial.settings, "--d-model") ||
                number(*settings, "--layers") < number(trial.settings, "--layers") ||
                number(*settings, "--seq-len") < number(trial.settings, "--seq-len") ||
                number(*settings, "--min-count") > number(trial.settings, "--min-count")));
+    if (i == 2) CHECK((!parts && channels == 32 && number(*settings, "--epochs") == 5));  // 8 epochs took too long
     large += is_large;
+    slow += is_slow;
     with_words += !parts;
-    trials.push_back({*settings, is_large ? std::optional<double>() : 1.0 / static_cast<double>(i + 1), is_large});
+    const bool has_score = !is_large && !is_slow;
+    trials.push_back({*settings, has_score ? std::optional<double>(1.0 / (i + 1)) : std::nullopt,
+                      is_large  ? Fault::too_large
+                      : is_slow ? Fault::too_slow
+                                : Fault::none});
   }
   CHECK(large <= 8);
+  CHECK(slow <= 30);
   CHECK(with_words > 5);
 }
 

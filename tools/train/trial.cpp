@@ -50,8 +50,7 @@ std::int64_t folder_bytes(const std::string& folder) {
   return bytes;
 }
 
-TrialResult without_score(const std::string& why) { return {{}, why, false, ""}; }
-TrialResult too_large(const std::string& size) { return {{}, "too large: " + size, true, ""}; }
+TrialResult without_score(const std::string& why, Fault fault = Fault::none) { return {{}, why, fault, ""}; }
 
 std::string describe_bytes(std::int64_t bytes) { return grouped(bytes) + " bytes"; }
 
@@ -62,19 +61,19 @@ TrialResult quantized(const TrainOptions& o, const weft::Data& data, const Trial
   weft::quantize(*checkpoint.model, weft::DType::i8);
   weft::save_checkpoint(folder, *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
   const std::int64_t bytes = folder_bytes(folder);
-  if (bytes > limits.bytes) return too_large(describe_bytes(bytes));
+  if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes), Fault::too_large);
   const weft::Evaluation measured = weft::evaluate(*checkpoint.model, data);
   const std::string metric = metric_of(o.best_by), size = ", " + describe_bytes(bytes);
-  if (metric == "loss") return {-measured.loss, "loss " + as_text(measured.loss) + size, false, folder};
+  if (metric == "loss") return {-measured.loss, "loss " + as_text(measured.loss) + size, Fault::none, folder};
   const double score = measured.metric(metric);
-  return {score, metric + " " + metric_text({metric, score}) + size, false, folder};
+  return {score, metric + " " + metric_text({metric, score}) + size, Fault::none, folder};
 }
 
 TrialResult in_full(const TrainOptions& o, const weft::Trainer& trainer) {
   const weft::BestEvaluation& best = *trainer.best();
   const std::string folder = weft::best_path(o.out), metric = trainer.best_by();
-  if (metric == "loss") return {-best.loss, "loss " + as_text(best.loss), false, folder};
-  return {best.metric, metric + " " + metric_text({metric, best.metric}), false, folder};
+  if (metric == "loss") return {-best.loss, "loss " + as_text(best.loss), Fault::none, folder};
+  return {best.metric, metric + " " + metric_text({metric, best.metric}), Fault::none, folder};
 }
 
 }  // namespace
@@ -94,9 +93,11 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
   fs::remove_all(o.out);
   Training training = load_training(o);
   choose_steps(o, training);
-  // Each weight takes a byte, so a model with more parameters than bytes is too large and need not be trained.
-  const std::int64_t parameters = weft::parameter_count(training.model->parameters());
-  if (limits.bytes > 0 && parameters > limits.bytes) return too_large(grouped(parameters) + " parameters");
+  // In 8 bits, each parameter takes at least a byte. A model that is too large need not be trained.
+  std::int64_t least = weft::parameter_count(training.model->parameters());
+  if (const auto tokenizer = training.data->tokenizer()) least += std::ssize(tokenizer->to_json());
+  if (limits.bytes > 0 && least > limits.bytes)
+    return without_score("too large: at least " + describe_bytes(least), Fault::too_large);
   weft::Trainer trainer(*training.model, *training.data, o.training(*training.model));
   weft::RunFolder folder(o.out);
   folder.begin(describe_run(parsed.command, o, training, trainer));
@@ -115,7 +116,8 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
     return !cut_off;
   };
   if (trainer.run(run).stopped)
-    return without_score(cut_off ? "ended early, because the search would exceed --time" : "stopped");
+    return cut_off ? without_score("ended early, because the search would exceed --time", Fault::too_slow)
+                   : without_score("stopped");
   if (display) display->clear();
   return limits.bytes > 0 ? quantized(o, *training.data, limits) : in_full(o, trainer);
 }

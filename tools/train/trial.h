@@ -15,11 +15,15 @@ struct TrialLimits {
   std::function<bool(const weft::Progress&)> go_on;  // called after each step; ends the trial by returning false
 };
 
+// Why a trial has no score, if other settings would have the same fault: the checkpoint is larger than the limit, or
+// the training would not have ended in time.
+enum class Fault { none, too_large, too_slow };
+
 struct TrialResult {
   // The score on the validation set. Higher is better. There is no score if the trial was ended early or is too large.
   std::optional<double> score;
   std::string text;  // "accuracy 91.20 %", or the reason why there is no score
-  bool too_large = false;
+  Fault fault = Fault::none;
   std::string checkpoint;  // the folder of the run's best checkpoint, or of the 8-bit version of this checkpoint
 };
 

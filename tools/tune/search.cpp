@@ -48,35 +48,58 @@ std::int64_t position(const SearchSpace& space, const Settings& settings, const 
   return -1;
 }
 
-// Options whose larger values, which come later, make a larger model. The order is that in which they are reduced.
-const char* const growing[] = {"--d-model", "--vocabulary-size", "--layers", "--seq-len"};
+// Options whose later values make a larger model. The order is that in which they are reduced.
+const std::vector<std::string> sizes{"--d-model", "--vocabulary-size", "--layers", "--seq-len"};
+// Options whose later values make a longer training.
+const std::vector<std::string> costs{"--epochs", "--d-model", "--layers", "--seq-len"};
 
-// Whether the model is known to be too large: its embeddings alone have too many parameters, or a trial was too large
-// whose model has the same architecture and tokenizer and is not larger.
+// Whether the settings have the same values as the trial for the options `same`, and the same or later values for the
+// options `at_least`.
+bool is_beyond(const SearchSpace& space, const Settings& settings, const Trial& trial,
+               const std::vector<std::string>& at_least, const std::vector<std::string>& same) {
+  const auto at = [&](const Settings& of, const std::string& option) { return position(space, of, option); };
+  return std::all_of(at_least.begin(), at_least.end(),
+                     [&](const auto& option) { return at(settings, option) >= at(trial.settings, option); }) &&
+         std::all_of(same.begin(), same.end(),
+                     [&](const auto& option) { return at(settings, option) == at(trial.settings, option); });
+}
+
+// Whether the model is known to be too large: its embeddings alone have too many parameters, or it is at least as large
+// as that of a trial that was too large.
 bool is_too_large(const SearchSpace& space, const std::vector<Trial>& trials, const Settings& settings) {
-  const auto at = [&](const Settings& of, const char* option) { return position(space, of, option); };
-  if (space.most_parameters > 0 && at(settings, "--vocabulary-size") >= 0 && at(settings, "--d-model") >= 0 &&
+  if (space.most_parameters > 0 && position(space, settings, "--vocabulary-size") >= 0 &&
+      position(space, settings, "--d-model") >= 0 &&
       std::stoll(settings.at("--vocabulary-size")) * std::stoll(settings.at("--d-model")) > space.most_parameters)
     return true;
   return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
-    return trial.too_large &&
-           std::all_of(std::begin(growing), std::end(growing),
-                       [&](const char* option) { return at(settings, option) >= at(trial.settings, option); }) &&
-           at(settings, "--arch") == at(trial.settings, "--arch") &&
-           at(settings, "--tokenizer") == at(trial.settings, "--tokenizer") &&
-           at(settings, "--min-count") <= at(trial.settings, "--min-count");
+    return trial.fault == Fault::too_large &&
+           is_beyond(space, settings, trial, sizes, {"--arch", "--tokenizer", "--min-count"});
   });
 }
 
-// Reduces one option after the other until the model is not known to be too large. Returns no value if there is no such
-// model.
+// Whether the training is known to take too long, because it takes at least as long as that of a trial that was ended
+// early.
+bool is_too_slow(const SearchSpace& space, const std::vector<Trial>& trials, const Settings& settings) {
+  return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return trial.fault == Fault::too_slow &&
+           is_beyond(space, settings, trial, costs,
+                     {"--arch", "--tokenizer", "--ngrams", "--word-ngrams", "--pad-to", "--batch"});
+  });
+}
+
+// Reduces one option after the other until the model is not known to be too large and its training is not known to take
+// too long. Returns no value if there are no such settings.
 std::optional<Settings> fitted(const SearchSpace& space, const std::vector<Trial>& trials, Settings settings) {
-  for (const char* option : growing)
-    for (std::int64_t i = position(space, settings, option); is_too_large(space, trials, settings) && i > 0;)
-      settings[option] = std::find_if(space.choices.begin(), space.choices.end(), [&](const Choice& choice) {
-                           return choice.option == option;
-                         })->values[static_cast<std::size_t>(--i)];
-  if (is_too_large(space, trials, settings)) return std::nullopt;
+  const auto reduce = [&](const std::vector<std::string>& options, auto is_too_much) {
+    for (const std::string& option : options)
+      for (const Choice& choice : space.choices)
+        for (std::int64_t i = position(space, settings, option);
+             choice.option == option && i > 0 && is_too_much(space, trials, settings);)
+          settings[option] = choice.values[static_cast<std::size_t>(--i)];
+  };
+  reduce(sizes, is_too_large);
+  reduce({"--epochs"}, is_too_slow);
+  if (is_too_large(space, trials, settings) || is_too_slow(space, trials, settings)) return std::nullopt;
   return settings;
 }
 

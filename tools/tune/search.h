@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "train/trial.h"
+
 // An option and the values to try. Adjacent values are similar.
 struct Choice {
   std::string option;               // "--lr"
@@ -31,13 +33,13 @@ SearchSpace number_space(bool pictures, const std::vector<std::string>& fixed);
 struct Trial {
   Settings settings;
   std::optional<double> score;  // higher is better; no value if the trial was ended early, failed, or is too large
-  bool too_large = false;
+  Fault fault = Fault::none;
 };
 
 // Returns the settings of the next trial. The first trials use the starts, one after the other. Each later trial uses
 // the settings of one of the three best trials, with one to three settings changed. Settings whose model is known to be
-// too large are not tried: a start gets fewer channels, a smaller vocabulary or fewer layers instead. The result depends
-// only on the arguments. It has no value if the search finds no new settings.
+// too large, or whose training is known to take too long, are not tried. Instead, they get fewer channels, a smaller
+// vocabulary, fewer layers or fewer epochs. The result depends only on the arguments. It has no value if the search finds no new settings.
 std::optional<Settings> next_settings(const SearchSpace& space, const std::vector<Trial>& trials, std::uint64_t seed);
 
 // Returns the settings that have an effect as options for weft train, in the order of the choices.

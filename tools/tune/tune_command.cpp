@@ -100,7 +100,7 @@ class Search {
 
   int run() {
     while (const auto settings = next()) {
-      const Trial trial{*settings, {}, false};
+      const Trial trial{*settings, {}, Fault::none};
       if (!run_one(trial)) return 128 + stop_signal();
     }
     return finish();
@@ -109,9 +109,11 @@ class Search {
  private:
   void read_trial(const std::string& line) try {
     const json trial = json::parse(line);
-    Trial read{trial.at("settings").get<Settings>(), {}, trial.value("too_large", false)};
+    // A trial that was too slow for an earlier --time may be in time now.
+    Trial read{
+        trial.at("settings").get<Settings>(), {}, trial.value("too_large", false) ? Fault::too_large : Fault::none};
     if (!trial.at("score").is_null()) read.score = trial.at("score").get<double>();
-    add(read, {read.score, trial.at("result"), read.too_large, trial.at("checkpoint")}, trial.at("seconds"));
+    add(read, {read.score, trial.at("result"), read.fault, trial.at("checkpoint")}, trial.at("seconds"));
   } catch (const json::exception&) {
     throw Error("\"" + trials_path(o_.out) + "\": line " + std::to_string(trials_.size() + 1) +
                 " does not describe a trial; remove this line to continue without it");
@@ -171,12 +173,12 @@ class Search {
       return stopped();
     }
     trial.score = result.score;
-    trial.too_large = result.too_large;
+    trial.fault = result.fault;
     const double seconds = elapsed();
     weft::os::append(trials_path(o_.out), ordered_json{{"trial", number},
                                                        {"score", trial.score ? json(*trial.score) : json()},
                                                        {"result", result.text},
-                                                       {"too_large", result.too_large},
+                                                       {"too_large", result.fault == Fault::too_large},
                                                        {"seconds", seconds},
                                                        {"checkpoint", result.checkpoint},
                                                        {"settings", trial.settings}}
