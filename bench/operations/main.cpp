@@ -100,7 +100,7 @@ int run(int argc, char** argv) {
   add_toeplitz(threads);
   add_fourier_mix(threads);
   add_activation(threads);
-  add_norm(threads);
+  add_memory_bound(threads);
   describe_machine(threads);
   TableReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);
