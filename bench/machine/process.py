@@ -3,6 +3,7 @@ timed."""
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,13 +21,18 @@ class Setting(NamedTuple):
 
     def environment(self):
         return {"OMP_NUM_THREADS": str(self.threads), "MKL_NUM_THREADS": str(self.threads),
-                **({"OMP_WAIT_POLICY": self.policy} if self.policy else {})}
+                "OPENBLAS_NUM_THREADS": str(self.threads), **({"OMP_WAIT_POLICY": self.policy} if self.policy else {})}
 
 
 def settings(threads):
     """Returns the settings at which a peer is tried. A single thread never waits, so it needs no policy."""
     waiting = [Setting(threads, policy) for policy in ("active", "passive")] if threads > 1 else []
     return [*waiting, Setting(1)]
+
+
+def end_on_sigterm():
+    """Ends the script on SIGTERM by an exception, so that it kills the stopped programs."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def core_of(threads):

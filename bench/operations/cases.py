@@ -41,7 +41,7 @@ class Case:
     most_threads: int | None = None
     bound: float | None = None  # goal: weft's time is at most this multiple of least_time()
 
-    def name(self):
+    def __str__(self):
         return " ".join(x for x in (self.spec.label(), self.note, "" if self.who == "weft" else f"({self.who})") if x)
 
 

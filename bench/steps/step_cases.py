@@ -1,5 +1,5 @@
 """The cases of bench/steps/step_compare: models, sizes and goals."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SIZES = {"gmlp": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 6, "d_ffn": 2048},
          "tnn": {"batch": 8, "seq_len": 512, "d_model": 512, "layers": 7, "glu_dim": 512, "expand_ratio": 3,
@@ -37,8 +37,7 @@ class Case:
     precision: str = "f32"
     size: str = "full"  # "short": the training step of 2 sequences and 3 layers; "small": a model of 4 layers of 128
 
-    @property
-    def name(self):
+    def __str__(self):
         return f"{self.model} {self.mode}" + ("" if self.precision == "f32" else f" {self.precision}")
 
     def sizes(self):
@@ -53,7 +52,7 @@ class Case:
 
     def label(self):
         s = self.sizes()
-        return f"{self.name} {s['batch']}x{s['seq_len']}x{s['d_model']}, {s['layers']} layers"
+        return f"{self} {s['batch']}x{s['seq_len']}x{s['d_model']}, {s['layers']} layers"
 
 
 # Goals of the models of --sizes small.
@@ -77,6 +76,17 @@ CASES = [
     Case("fnet", "forward", Goals(speed=1.0, over_wider=1.3), "int8"),
 ]
 
+
+def cases(size):
+    """Returns the cases of --sizes. Short training steps have no goals. Small models run only in f32."""
+    chosen = [replace(case, size=size) for case in CASES]
+    if size == "short":
+        return [replace(case, goals=Goals(gemm_only=case.goals.gemm_only)) for case in chosen]
+    if size == "small":
+        return [replace(case, goals=OWN_GOALS[case.mode]) for case in chosen if case.precision == "f32"]
+    return chosen
+
+
 WIDER = {"bf16": "f32", "int8": "bf16"}
 
 # PyTorch's variants of a case. frozen: compiled with packed weights. autocast: products in bf16, parameters in f32.
@@ -88,7 +98,7 @@ VARIANTS = {("f32", "train"): ("eager", "compiled"), ("f32", "forward"): ("eager
                                   "whole frozen"),
             ("int8", "forward"): ("int8 eager",)}
 
-START_GOAL = 0.020  # seconds
+START_GOAL = 20  # milliseconds
 START_ARCHITECTURES = ("gmlp", "tnn")
 
 
