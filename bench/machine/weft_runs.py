@@ -8,16 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 NUMBER = r"-?\d[\d.,]*(?:e[+-]?\d+)?"
-
-
-def add_options(parser, seeds=None):
-    """Adds --weft to a parser. Also adds --seeds if its default is given."""
-    parser.add_argument("--weft", default=ROOT / "build/tools/weft",
-                        help="path of the weft command (default: build/tools/weft)")
-    if seeds is not None:
-        parser.add_argument("--seeds", type=int, default=seeds, help=f"number of seeds (default: {seeds})")
 
 
 def run(command, stdout=subprocess.PIPE, **more):
