@@ -12,9 +12,13 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
+from script import add_options, select
 
 CASES = {}
 ILL_CONDITIONED = []  # gradients for which the package's own f32 result is too far from its f64 result
@@ -121,13 +125,30 @@ def gradients(model, inputs):
 
 @case
 def huggingface_fnet(program, scratch, rng, dtype):
+    model = random_huggingface_fnet(f"{scratch}/model", rng)
+    model = model.double() if dtype == "f64" else model
+    n, b = rng.choice([1, 2, 3, 7, 11, 13, 16, 17]), rng.choice([1, 2, 3])
+    ids = torch.randint(model.config.vocab_size - 1, (b, n))
+    ids += ids >= model.config.pad_token_id  # no padding ids, because their embedding has no gradient in transformers
+    inputs = {"ids": ids, "types": torch.randint(model.config.type_vocab_size, (b, n))}
+    outputs = huggingface_outputs(model, inputs)
+    for name, value in outputs.items():
+        inputs["d." + name] = torch.randn(value.shape, dtype=torch.float64)
+    sum((value * inputs["d." + name].to(value.dtype)).sum() for name, value in outputs.items()).backward()
+    ours, slopes = ask(program, "huggingface-fnet", f"{scratch}/model", scratch, inputs, dtype)
+    worst = check(model, {name: value.detach() for name, value in outputs.items()}, ours, slopes, dtype)
+    huggingface_again(model, f"{scratch}/out/back")
+    return f"{type(model).__name__} {n}x{model.config.hidden_size} {model.config.hidden_act}", worst
+
+
+def random_huggingface_fnet(folder, rng):
+    """Saves a random model of a random class in the folder. Returns the model that transformers loads from it."""
     import transformers
 
     transformers.logging.set_verbosity_warning()
     transformers.logging.disable_progress_bar()
-    classes = [transformers.FNetModel, transformers.FNetForMaskedLM, transformers.FNetForPreTraining,
-               transformers.FNetForNextSentencePrediction, transformers.FNetForSequenceClassification]
-    kind = rng.choice(classes)
+    kind = rng.choice([transformers.FNetModel, transformers.FNetForMaskedLM, transformers.FNetForPreTraining,
+                       transformers.FNetForNextSentencePrediction, transformers.FNetForSequenceClassification])
     config = transformers.FNetConfig(
         vocab_size=rng.choice([7, 31, 64]), hidden_size=rng.choice([6, 8, 13, 32]),
         num_hidden_layers=rng.choice([0, 1, 2, 3]),
@@ -141,29 +162,26 @@ def huggingface_fnet(program, scratch, rng, dtype):
     random_state(model)
     if hasattr(model, "tie_weights"):
         model.tie_weights()
-    model.save_pretrained(f"{scratch}/model")
-    model = kind.from_pretrained(f"{scratch}/model").eval()
-    model = model.double() if dtype == "f64" else model
-    n, b = rng.choice([1, 2, 3, 7, 11, 13, 16, 17]), rng.choice([1, 2, 3])
-    ids = torch.randint(config.vocab_size - 1, (b, n))
-    ids += ids >= config.pad_token_id  # no padding ids, because their embedding has no gradient in transformers
-    types = torch.randint(config.type_vocab_size, (b, n))
-    out = model(input_ids=ids, token_type_ids=types, output_hidden_states=True)
-    outputs = {"hidden": out.hidden_states[-1]}
+    model.save_pretrained(folder)
+    return kind.from_pretrained(folder).eval()
+
+
+def huggingface_outputs(model, inputs):
+    """Returns the outputs with weft's names."""
+    out = model(input_ids=inputs["ids"], token_type_ids=inputs["types"], output_hidden_states=True)
+    logits = "words" if type(model).__name__ == "FNetForMaskedLM" else "classes"
     names = {"pooled": "pooler_output", "words": "prediction_logits", "classes": "seq_relationship_logits"}
-    for ours, theirs in names.items():
-        if getattr(out, theirs, None) is not None:
-            outputs[ours] = getattr(out, theirs)
+    found = {"hidden": out.hidden_states[-1], **{ours: getattr(out, theirs, None) for ours, theirs in names.items()}}
     if getattr(out, "logits", None) is not None:
-        outputs["words" if kind is transformers.FNetForMaskedLM else "classes"] = out.logits
-    inputs = {"ids": ids, "types": types}
-    for name, value in outputs.items():
-        inputs["d." + name] = torch.randn(value.shape, dtype=torch.float64)
-    sum((value * inputs["d." + name].to(value.dtype)).sum() for name, value in outputs.items()).backward()
-    ours, slopes = ask(program, "huggingface-fnet", f"{scratch}/model", scratch, inputs, dtype)
-    worst = check(model, {name: value.detach() for name, value in outputs.items()}, ours, slopes, dtype)
+        found[logits] = out.logits
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def huggingface_again(model, folder):
+    """Loads the checkpoint that weft wrote, and compares the parameters."""
+    kind = type(model)
     with warnings.catch_warnings(record=True) as told:
-        back, info = kind.from_pretrained(f"{scratch}/out/back", output_loading_info=True)
+        back, info = kind.from_pretrained(folder, output_loading_info=True)
     for key in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if info.get(key):
             raise Failed(f"{kind.__name__} written back: {key} {info[key]}")
@@ -172,10 +190,9 @@ def huggingface_fnet(program, scratch, rng, dtype):
     for (name, one), (_, two) in zip(model.state_dict().items(), back.state_dict().items()):
         # transformers does not read this bias if the embeddings are not tied. weft writes only the bias that
         # transformers reads.
-        unread = name == "cls.predictions.bias" and not config.tie_word_embeddings
+        unread = name == "cls.predictions.bias" and not model.config.tie_word_embeddings
         if not unread and not torch.equal(one.float(), two.float()):
             raise Failed(f"{kind.__name__} written back: {name} differs")
-    return f"{kind.__name__} {n}x{config.hidden_size} {config.hidden_act}", worst
 
 
 @case
@@ -204,24 +221,11 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
 
 @case
 def labml_gmlp(program, scratch, rng, dtype):
-
-    from labml_nn.transformers.gmlp import GMLPBlock
-    from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, Generator
-
-    class AutoRegressive(torch.nn.Module):  # as in labml_nn/transformers/basic/autoregressive_experiment.py
-        def __init__(self, d, d_ffn, seq_len, layers, vocabulary):
-            super().__init__()
-            self.src_embed = EmbeddingsWithPositionalEncoding(d, vocabulary)
-            self.encoder = Encoder(GMLPBlock(d, d_ffn, seq_len), layers)
-            self.generator = Generator(vocabulary, d)
-
-        def forward(self, x):
-            mask = torch.tril(torch.ones(len(x), len(x))).bool().unsqueeze(-1)
-            return self.generator(self.encoder(self.src_embed(x), mask))
+    from labml_models import GmlpLanguageModel
 
     sizes = (rng.choice([6, 8, 14]), rng.choice([8, 12]), rng.choice([3, 7, 11, 16]), rng.choice([1, 2]),
              rng.choice([7, 31]))
-    model = AutoRegressive(*sizes).eval()
+    model = GmlpLanguageModel(*sizes).eval()
     random_state(model)
     save_state(model, f"{scratch}/model")
     if dtype == "f64":
@@ -231,7 +235,7 @@ def labml_gmlp(program, scratch, rng, dtype):
     outputs, inputs = run(lambda x: model(x.T).transpose(0, 1), "words", ids)
     ours, slopes = ask(program, "labml-gmlp", f"{scratch}/model", scratch, inputs, dtype)
     worst = check(model, outputs, ours, slopes, dtype)
-    AutoRegressive(*sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
+    GmlpLanguageModel(*sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
     return f"labml gMLP {n}x{sizes[0]}", worst
 
 
@@ -324,37 +328,36 @@ def tnn_pytorch(program, scratch, rng, dtype):
     return f"tnn-pytorch {task} {n}x{d}", worst
 
 
+def try_models(name, dtype, options):
+    """Compares random models of a case. Returns the number of models that disagree."""
+    good, worst = 0, 0.0
+    ILL_CONDITIONED.clear()
+    for k in range(options.repeat):
+        torch.manual_seed(k)
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                _, error = CASES[name](options.program, scratch, random.Random(f"{options.seed} {name} {k}"), dtype)
+                good, worst = good + 1, max(worst, error)
+            except ImportError as error:
+                print(f"{name}: skipped, {error}")
+                return 0
+            except Failed as error:
+                print(f"{name} {dtype} model {k}: {error}")
+    besides = (f"; {len(ILL_CONDITIONED)} gradients are inaccurate in the package's own f32 and do not count"
+               if ILL_CONDITIONED else "")
+    print(f"{name} {dtype}: {good} of {options.repeat} models agree, largest error {worst:.2g} of the largest value of "
+          f"its tensor{besides}")
+    return options.repeat - good
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the program built from bench/interop/answer.cpp")
-    parser.add_argument("--cases", type=int, default=60, help="number of cases for each kind and dtype")
-    parser.add_argument("--kind", choices=CASES, action="append")
     parser.add_argument("--seed", type=int, default=1)
+    add_options(parser, "cases", "list", repeat=60)
     options = parser.parse_args()
-    failed = 0
-    for name in options.kind or CASES:
-        for dtype in ("f64", "f32"):
-            good, worst = 0, 0.0
-            for k in range(options.cases):
-                rng = random.Random(f"{options.seed} {name} {k}")
-                torch.manual_seed(k)
-                with tempfile.TemporaryDirectory() as scratch:
-                    try:
-                        _, error = CASES[name](options.program, scratch, rng, dtype)
-                        good, worst = good + 1, max(worst, error)
-                    except ImportError as error:
-                        print(f"{name}: skipped, {error}")
-                        break
-                    except Failed as error:
-                        print(f"{name} {dtype} case {k}: {error}")
-            else:
-                failed += options.cases - good
-                besides = (f"; {len(ILL_CONDITIONED)} gradients are inaccurate in the package's own f32 and do not "
-                           "count" if ILL_CONDITIONED else "")
-                print(f"{name} {dtype}: {good} of {options.cases} cases agree, largest error {worst:.2g} of the largest"
-                      f" value of its tensor{besides}")
-                ILL_CONDITIONED.clear()
-    return 1 if failed else 0
+    chosen, = select(options, CASES)
+    return 1 if sum(try_models(name, dtype, options) for name in chosen for dtype in ("f64", "f32")) else 0
 
 
 if __name__ == "__main__":
