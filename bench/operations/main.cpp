@@ -29,8 +29,8 @@ For products of few rows, it is the slower of the multiply-adds and reading the 
 cycles: cycles per element, derived from the FMA peak.
 --benchmark_filter=REGEX  matches names KIND/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r
                           c2c-columns toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix
-                          circulant mix mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu linear-gelu-train
-                          einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
+                          circulant mix mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu
+                          linear-gelu-train einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
                           cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
 --benchmark_repetitions=N (each takes 20 ms or one call), --benchmark_list_tests
 ran: the most demanding instruction set to which at least a twentieth of the vector instructions belong, for weft and
