@@ -19,9 +19,10 @@ struct CommonOptions {
 
 inline void add_common_options(CLI::App& app, CommonOptions& o) {
   app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
-  app.add_option("--isa", o.isa,
-                 "Best instruction set to use: sse2, avx2 and so on. It caps weft (like WEFT_ISA), the limits of the "
-                 "machine, and the copy functions of the C library. Default: the best one of this CPU")
+  app.add_option(
+         "--isa", o.isa,
+         "Best instruction set to use: sse2, avx2 and so on. It caps weft (like WEFT_ISA), oneDNN, the limits of "
+         "the machine, and the copy functions of the C library, but not FFTW. Default: the best one of this CPU")
       ->type_name("NAME");
 }
 

@@ -1,4 +1,4 @@
-// weft-case runs single cases for bench/operations/compare.
+// weft-case runs single cases for bench/operations/compare and bench/operations/einsum_compare.
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -8,7 +8,6 @@
 #include "machine/arguments.h"
 #include "machine/isa_cap.h"
 #include "machine/machine.h"
-#include "machine/sampled.h"
 #include "machine/serve.h"
 #include "machine/timing.h"
 #include "operations/case_checks.h"
@@ -26,9 +25,10 @@ constexpr const char* requests =
   machine                       CPU | instruction set | FFTW's version or "none"
   case weft|fftw KIND B N D C   prepares work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if unsupported
   run                           seconds per call
-  ran                           names of the instruction kinds, each with its number of samples
+  ran                           JSON with the number of samples of each kind of instructions
   error KIND N                  relative L2 errors of a transform by weft and by FFTW
   memory B N D C                extra bytes of a Toeplitz product: forward, forward + backward
+
 )";
 
 struct Options : CommonOptions {
@@ -58,13 +58,6 @@ std::string make_case(std::istream& in, const Options& options, Work& work) {
   return format("ok %.0f %.0f", work.flops, work.bytes);
 }
 
-std::string counts_text(const Samples& samples) {
-  std::string text;
-  for (std::size_t i = 0; i < samples_count; ++i)
-    text += (i == 0 ? "" : " ") + std::string(sampled_names[i]) + " " + std::to_string(samples[i]);
-  return text;
-}
-
 std::string answer(const std::string& line, const Options& options, Work& work) {
   std::istringstream in(line);
   std::string request;
@@ -79,7 +72,7 @@ std::string answer(const std::string& line, const Options& options, Work& work) 
   }
   if (request == "ran") {
     if (!work.run) throw Error("[bench] ran before case");
-    return counts_text(sample(work.run, 0.1));
+    return counts(sample(work.run, 0.1)).dump();
   }
   if (request == "error") {
     std::string kind;
@@ -96,14 +89,14 @@ std::string answer(const std::string& line, const Options& options, Work& work) 
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Runs single cases for bench/operations/compare.", "weft-case");
+  CLI::App app("Runs single cases for bench/operations/compare and bench/operations/einsum_compare.", "weft-case");
   Options options;
   options.threads = 1;
   add_common_options(app, options);
   app.add_option("--min-time", options.min_time, "Seconds of a timed run")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.footer(requests);
+  app.footer([] { return std::string(requests) + kinds_text(); });
   if (const auto code = parse(app, argc, argv)) return *code;
   cap_isa(options.isa, argv);
   Work work;

@@ -1,5 +1,6 @@
 """Starts the processes that run the work: weft-case and peer.py, each with its own setting. Chooses the best setting
 of each contestant and runs the contestants in turn."""
+import json
 import math
 import statistics
 import sys
@@ -46,8 +47,7 @@ class Contestant:
 
     def ran(self):
         """Makes more calls and returns samples of their vector instructions."""
-        kinds = self.process.ask("ran").split()
-        return dict(zip(kinds[::2], map(int, kinds[1::2])))
+        return json.loads(self.process.ask("ran"))
 
 
 class Team:

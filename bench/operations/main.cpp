@@ -27,11 +27,7 @@ one, and 2 m n k for a dense product.
 limit %: time of the limit / time of the work. The limit is a copy of the same number of bytes with ordinary stores.
 For products of few rows, it is the slower of the multiply-adds and reading the weights.
 cycles: cycles per element, derived from the FMA peak.
---benchmark_filter=REGEX  matches names KIND/SIZE/threads:T; kinds: fma copy c2c c2c-f64 r2c c2r
-                          c2c-columns toeplitz-cached toeplitz toeplitz-train toeplitz-naive toeplitz-matrix
-                          circulant mix mix-train gemm-nn gemm-nt gemm-tn gemm-nt-cold linear linear-gelu
-                          linear-gelu-train einsum; exp tanh erf … gelu silu … (in cache), layer-norm rms-norm softmax
-                          cross-entropy array-gelu array-silu add mul gate glu adamw …, each also with -backward
+--benchmark_filter=REGEX  matches names KIND/SIZE/threads:T
 --benchmark_repetitions=N (each takes 20 ms or one call), --benchmark_list_tests
 ran: the most demanding instruction set to which at least a twentieth of the vector instructions belong, for weft and
 then for the peer. Samples of one thread show this. "not capped": beyond the instruction set of --isa.
@@ -42,6 +38,28 @@ examples: weft-bench --benchmark_filter=c2c/64x1024/ --json fft.json
 struct Options : CommonOptions {
   std::string json;
 };
+
+void add_families(int threads) {
+  for (const auto add :
+       {add_machine, add_dense, add_fft, add_toeplitz, add_fourier_mix, add_activation, add_memory_bound})
+    add(threads);
+}
+
+// Describes the kinds of kinds.cpp, and lists the kinds that only weft-bench has.
+std::string help_footer() {
+  add_families(1);
+  std::string text =
+      std::string(footer) + kinds_text() + "Work on whole arrays, and vector functions on data in the cache:\n";
+  std::set<std::string> listed;
+  std::size_t column = 0;
+  for (const Entry& entry : entries()) {
+    if (is_kind(entry.kind) || !listed.insert(entry.kind).second) continue;
+    const bool is_new_line = column == 0 || column + entry.kind.size() >= 100;
+    text += (is_new_line ? (column == 0 ? "  " : "\n  ") : " ") + entry.kind;
+    column = (is_new_line ? 2 : column + 1) + entry.kind.size();
+  }
+  return text + "\n";
+}
 
 // Measures the machine, prints the limits in one line and adds them to the JSON.
 void describe_machine(int threads) {
@@ -66,7 +84,7 @@ int run(int argc, char** argv) {
   add_common_options(app, o);
   app.add_option("--json", o.json, "Write everything to this file, including each repetition")->type_name("FILE");
   app.allow_extras();
-  app.footer(footer);
+  app.footer(help_footer);
   if (const auto code = parse(app, argc, argv)) return *code;
   cap_isa(o.isa, argv);
   // The defaults of Google Benchmark's flags come first, so that the user's flags override them.
@@ -80,13 +98,7 @@ int run(int argc, char** argv) {
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
   Context::current().set_threads(o.threads);
-  add_machine(o.threads);
-  add_dense(o.threads);
-  add_fft(o.threads);
-  add_toeplitz(o.threads);
-  add_fourier_mix(o.threads);
-  add_activation(o.threads);
-  add_memory_bound(o.threads);
+  add_families(o.threads);
   describe_machine(o.threads);
   TableReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);

@@ -26,8 +26,6 @@ struct Case {
   double forward, backward;
 };
 
-Tensor normal(const Shape& shape, std::uint64_t stream) { return Random(1, stream).normal(shape, 0, 1); }
-
 Work memory_work(int threads, double bytes, const std::function<void()>& run) {
   Work w;
   w.run = [=] {

@@ -164,7 +164,7 @@ class Peer:
         return seconds_per_call(self.work, self.min_time)
 
     def ran(self):
-        return " ".join(f"{kind} {count}" for kind, count in self.sampler.sample(self.work, 0.1).items())
+        return self.sampler.sample(self.work, 0.1)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -31,10 +32,9 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 struct Options : CommonOptions {
-  std::string model = "small", precision = "f32", weights = "file";
+  std::string model = "small", precision = "f32", weights = "file", json_file;
   std::int64_t batch = 1, context = 256, tokens = 64, repeat = 8;
   double gamma = 1;  // the TNN's decay
-  bool as_json = false;
 };
 
 // The sizes of the models. "small" and "tnn" have the 65 characters of the original experiments, "large" has bytes.
@@ -260,7 +260,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--repeat", o.repeat, "Number of timed rounds, after one untimed round")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_flag("--json", o.as_json, "Print a JSON line");
+  app.add_option("--json", o.json_file, "Write all results to this file")->type_name("FILE");
   app.footer(
       "Prints the median time of a step, which appends one token to each text. Compares it with the time of a loop in\n"
       "the same run that reads as many bytes (weights and histories) with the same threads. Prints the ratio and the\n"
@@ -279,8 +279,9 @@ int run(int argc, char** argv) {
   cap_isa(o.isa, argv);
   Context::current().set_threads(o.threads);
   const json result = report(o);
-  if (o.as_json) std::cout << result << std::endl;
-  else print(result);
+  print(result);
+  if (!o.json_file.empty() && !(std::ofstream(o.json_file) << result << std::endl))
+    throw Error("cannot write " + o.json_file);
   return 0;
 }
 

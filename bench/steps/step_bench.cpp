@@ -119,7 +119,7 @@ nlohmann::json answer(const std::string& request, Step& step) {
   }
   if (request == "run") return step.run();
   if (request == "report") return step.report();
-  if (request == "ran") return step.ran();
+  if (request == "ran") return counts(step.ran());
   throw Error("expected warm, run, report or ran, got " + request);
 }
 
