@@ -2,7 +2,8 @@
 lengths.
 
 Both programs compute outputs and gradients of the same checkpoint. weft then writes the checkpoint back, and the
-package reads it again. The package must find all tensors and print no warning. See bench/interop/run."""
+package reads it again. The package must find all tensors and print no warning. A function of a case yields the
+description of its model, and then the largest error. See bench/interop/run."""
 import argparse
 import copy
 import json
@@ -12,21 +13,11 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
-from script import add_options, select
-
-CASES = {}
 ILL_CONDITIONED = []  # gradients for which the package's own f32 result is too far from its f64 result
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
 
 
 class Failed(Exception):
@@ -123,7 +114,6 @@ def gradients(model, inputs):
     return {name: parameter.grad for name, parameter in model.named_parameters()}
 
 
-@case
 def huggingface_fnet(program, scratch, rng, dtype):
     model = random_huggingface_fnet(f"{scratch}/model", rng)
     model = model.double() if dtype == "f64" else model
@@ -135,10 +125,11 @@ def huggingface_fnet(program, scratch, rng, dtype):
     for name, value in outputs.items():
         inputs["d." + name] = torch.randn(value.shape, dtype=torch.float64)
     sum((value * inputs["d." + name].to(value.dtype)).sum() for name, value in outputs.items()).backward()
+    yield f"{type(model).__name__} {n}x{model.config.hidden_size} {model.config.hidden_act}"
     ours, slopes = ask(program, "huggingface-fnet", f"{scratch}/model", scratch, inputs, dtype)
     worst = check(model, {name: value.detach() for name, value in outputs.items()}, ours, slopes, dtype)
     huggingface_again(model, f"{scratch}/out/back")
-    return f"{type(model).__name__} {n}x{model.config.hidden_size} {model.config.hidden_act}", worst
+    yield worst
 
 
 def random_huggingface_fnet(folder, rng):
@@ -195,7 +186,6 @@ def huggingface_again(model, folder):
             raise Failed(f"{kind.__name__} written back: {name} differs")
 
 
-@case
 def g_mlp_pytorch(program, scratch, rng, dtype):
     from g_mlp_pytorch import gMLP
 
@@ -210,16 +200,16 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
     model = model.double() if dtype == "f64" else model
     n = rng.randint(1, sizes["seq_len"]) if causal else sizes["seq_len"]
     outputs, inputs = run(model, "words", torch.randint(sizes["num_tokens"], (rng.choice([1, 2, 3]), n)))
+    yield f"gMLP causal={causal} {n}x{dim}"
     ours, slopes = ask(program, "g-mlp-pytorch", f"{scratch}/model", scratch, inputs, dtype,
                        "causal-lm" if causal else "masked-lm")
     # The package's embedding is √dim times weft's, so its gradient is weft's divided by √dim. weft's format multiplies
     # the gradient by √dim, like any tensor of this name. The factor 1 / dim corrects both.
     worst = check(model, outputs, ours, slopes, dtype, lambda name: 1 / dim if name == "to_embed.weight" else 1)
     gMLP(**sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
-    return f"gMLP causal={causal} {n}x{dim}", worst
+    yield worst
 
 
-@case
 def labml_gmlp(program, scratch, rng, dtype):
     from labml_models import GmlpLanguageModel
 
@@ -233,13 +223,13 @@ def labml_gmlp(program, scratch, rng, dtype):
     n = rng.randint(1, sizes[2])
     ids = torch.randint(sizes[4], (rng.choice([1, 2, 3]), n))
     outputs, inputs = run(lambda x: model(x.T).transpose(0, 1), "words", ids)
+    yield f"labml gMLP {n}x{sizes[0]}"
     ours, slopes = ask(program, "labml-gmlp", f"{scratch}/model", scratch, inputs, dtype)
     worst = check(model, outputs, ours, slopes, dtype)
     GmlpLanguageModel(*sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
-    return f"labml gMLP {n}x{sizes[0]}", worst
+    yield worst
 
 
-@case
 def labml_fnet(program, scratch, rng, dtype):
     from labml_models import FNetClassifier
 
@@ -252,10 +242,11 @@ def labml_fnet(program, scratch, rng, dtype):
         exact_positions(model.double())
     n = rng.choice([1, 2, 3, 7, 11, 16])
     outputs, inputs = run(model, "classes", torch.randint(vocabulary, (rng.choice([1, 2, 3]), n)))
+    yield f"labml FNet {n}x{d}"
     ours, slopes = ask(program, "labml-fnet", f"{scratch}/model", scratch, inputs, dtype)
     worst = check(model, outputs, ours, slopes, dtype, inputs=inputs)
     FNetClassifier(*sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
-    return f"labml FNet {n}x{d}", worst
+    yield worst
 
 
 def tnn_arguments(rng):
@@ -282,7 +273,6 @@ def back_again(scratch, make, inputs, outputs, dtype):
         compare("written back", model(inputs["ids"]), outputs["words"], 1e-6, "f32")
 
 
-@case
 def fairseq_tnn(program, scratch, rng, dtype):
     from tnn_reference import FairseqLanguageModel
 
@@ -298,13 +288,13 @@ def fairseq_tnn(program, scratch, rng, dtype):
     model = model.double() if dtype == "f64" else model
     n = rng.choice([1, 2, 3, 7, 11, 16, 23])
     outputs, inputs = run(model, "words", torch.randint(vocabulary, (rng.choice([1, 2, 3]), n)))
+    yield f"fairseq TNN {n}x{d}"
     ours, slopes = ask(program, "fairseq-tnn", f"{scratch}/model", scratch, inputs, dtype)
     worst = check(model, outputs, ours, slopes, dtype, inputs=inputs)
     back_again(scratch, lambda a: FairseqLanguageModel(vocabulary, a), inputs, outputs, dtype)
-    return f"fairseq TNN {n}x{d}", worst
+    yield worst
 
 
-@case
 def tnn_pytorch(program, scratch, rng, dtype):
     from tnn_reference import TnnModel
 
@@ -322,10 +312,11 @@ def tnn_pytorch(program, scratch, rng, dtype):
     model = model.double() if dtype == "f64" else model
     n = rng.choice([1, 2, 3, 7, 11, 16, 23])
     outputs, inputs = run(model, "words", torch.randint(1, vocabulary, (rng.choice([1, 2, 3]), n)))
+    yield f"tnn-pytorch {task} {n}x{d}"
     ours, slopes = ask(program, "tnn-pytorch", f"{scratch}/model", scratch, inputs, dtype, task)
     worst = check(model, outputs, ours, slopes, dtype, inputs=inputs)
     back_again(scratch, make, inputs, outputs, dtype)
-    return f"tnn-pytorch {task} {n}x{d}", worst
+    yield worst
 
 
 def try_models(name, dtype, options):
@@ -335,14 +326,15 @@ def try_models(name, dtype, options):
     for k in range(options.repeat):
         torch.manual_seed(k)
         with tempfile.TemporaryDirectory() as scratch:
+            compared = globals()[name](options.program, scratch, random.Random(f"{options.seed} {name} {k}"), dtype)
             try:
-                _, error = CASES[name](options.program, scratch, random.Random(f"{options.seed} {name} {k}"), dtype)
-                good, worst = good + 1, max(worst, error)
+                description = next(compared)
+                good, worst = good + 1, max(worst, next(compared))
             except ImportError as error:
                 print(f"{name}: skipped, {error}")
                 return 0
             except Failed as error:
-                print(f"{name} {dtype} model {k}: {error}")
+                print(f"{name} {dtype} model {k}, {description}: {error}")
     besides = (f"; {len(ILL_CONDITIONED)} gradients are inaccurate in the package's own f32 and do not count"
                if ILL_CONDITIONED else "")
     print(f"{name} {dtype}: {good} of {options.repeat} models agree, largest error {worst:.2g} of the largest value of "
@@ -353,11 +345,11 @@ def try_models(name, dtype, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the program built from bench/interop/answer.cpp")
-    parser.add_argument("--seed", type=int, default=1)
-    add_options(parser, "cases", "list", repeat=60)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--repeat", type=int, required=True, help="number of models of each case and dtype")
+    parser.add_argument("cases", nargs="+", help="functions of this program")
     options = parser.parse_args()
-    chosen, = select(options, CASES)
-    return 1 if sum(try_models(name, dtype, options) for name in chosen for dtype in ("f64", "f32")) else 0
+    return 1 if sum(try_models(name, dtype, options) for name in options.cases for dtype in ("f64", "f32")) else 0
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def weft_flags(isa):
     return ["--isa", isa] if isa else []
 
 
-def require(program, isa, flags=()):
+def check(program, isa, flags=()):
     """If `program` cannot use the instruction set, prints its error message and ends the script."""
     if isa:
         command = [program, "--isa", isa, *flags]

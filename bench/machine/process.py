@@ -1,5 +1,6 @@
 """Starts programs that answer requests, at each setting of a peer. Each program is stopped while another one is
 timed."""
+import atexit
 import os
 import signal
 import subprocess
@@ -31,7 +32,7 @@ def settings(threads):
 
 
 def end_on_sigterm():
-    """Ends the script on SIGTERM by an exception, so that it kills the stopped programs."""
+    """Ends the script on SIGTERM by an exception, so that it kills the programs that it started."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
@@ -48,6 +49,7 @@ class Process:
         bind = ["taskset", "-c", str(core)] if core is not None else []
         self.process = subprocess.Popen(bind + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env={**os.environ, **environment}, cwd=HERE)
+        atexit.register(self.close)  # if the script ends before it closes the process
 
     def ask(self, request):
         self.process.send_signal(signal.SIGCONT)
@@ -65,5 +67,6 @@ class Process:
         return answer
 
     def close(self):
+        atexit.unregister(self.close)
         self.process.kill()
         self.process.wait()

@@ -12,15 +12,17 @@ sys.path.insert(0, str(HERE.parent / "machine"))
 import cases as table
 import isa as isas
 import peer
+from options import add_options
 from process import BOUND, Process, Setting, core_of, settings
-from script import add_options, require, times
+from results import times
+from runs import require
 
 
-def add_team_options(parser):
-    """Adds the options of the scripts that use a Team."""
+def add_team_options(parser, threads="numbers of threads, one after the other"):
+    """Adds the options of the scripts that use a Team. `threads` is the help text of --threads."""
     add_options(parser, "cases", "list", "build", "json", repeat=15)
     parser.add_argument("--threads", metavar="N,...", default="1,2",
-                        help="numbers of threads, one after the other (default: %(default)s)")
+                        help=threads + " (default: %(default)s)")
     parser.add_argument("--min-time", metavar="S", type=float, default=0.005,
                         help="seconds of a repetition (default: %(default)s)")
 

@@ -110,6 +110,11 @@ def ducc0_work(threads):
     return make, f"ducc0 {ducc0.__version__}"
 
 
+def letters(equation):
+    """Returns the letters in the order of their first appearance in the operands."""
+    return list(dict.fromkeys(c for c in equation.split("->")[0] if c.isalpha()))
+
+
 def numpy_work(threads):
     """numpy has no function that sets the number of threads. process.py sets it in the environment."""
     import numpy as np
@@ -118,8 +123,7 @@ def numpy_work(threads):
         if not kind.startswith("einsum:"):
             return None
         _, equation, sizes = kind.split(":")
-        letters = dict.fromkeys(c for c in equation.split("->")[0] if c.isalpha())
-        size_of, random = dict(zip(letters, map(int, sizes.split(",")))), np.random.default_rng(1)
+        size_of, random = dict(zip(letters(equation), map(int, sizes.split(",")))), np.random.default_rng(1)
         operands = [random.standard_normal([size_of[c] for c in term], dtype=np.float32)
                     for term in equation.split("->")[0].split(",")]
         return lambda: np.einsum(equation, *operands, optimize=True)

@@ -1,8 +1,7 @@
-"""Functions that the scripts share: their common options, their cases, medians with quartiles, and JSON files."""
-import json
+"""The options that several scripts have, and the selection of their cases."""
 import os
 import re
-import statistics
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,10 +12,15 @@ def absolute(path):
     return Path(path).resolve()
 
 
+def program(name):
+    """Returns the path of a program. A name without a slash is searched in PATH, as in a shell."""
+    return Path((None if "/" in name else shutil.which(name)) or name).absolute()
+
+
 # The options that several scripts have, each with its arguments of add_argument.
 OPTIONS = {
-    "weft": {"type": absolute, "metavar": "FILE", "default": ROOT / "build/tools/weft",
-             "help": "path of the weft command"},
+    "weft": {"type": program, "metavar": "FILE", "default": ROOT / "build/tools/weft",
+             "help": "path of the weft command, or its name in PATH"},
     "build": {"type": absolute, "metavar": "FOLDER", "default": ROOT / "build-bench",
               "help": "build folder with the benchmark programs"},
     "cases": {"metavar": "PATTERN", "default": "", "help": "regular expression that selects cases (see --list)"},
@@ -30,10 +34,12 @@ OPTIONS = {
 }
 
 
-def add_options(parser, *names, **defaults):
-    """Adds some of OPTIONS to a parser. The options in `defaults` get another default than in OPTIONS."""
-    for name in (*names, *defaults):
-        option = {**OPTIONS[name], **({"default": defaults[name]} if name in defaults else {})}
+def add_options(parser, *names, **changed):
+    """Adds some of OPTIONS to a parser. An option in `changed` gets another default or, if its value is a dict, other
+    arguments of add_argument."""
+    for name in (*names, *changed):
+        change = changed.get(name, {})
+        option = {**OPTIONS[name], **(change if isinstance(change, dict) else {"default": change})}
         if option.get("default"):
             option["help"] += " (default: %(default)s)"
         parser.add_argument("--" + name, **option)
@@ -50,31 +56,3 @@ def select(options, *groups):
         print("\n".join(names))
         sys.exit(0)
     return chosen
-
-
-def require(program, preset="bench"):
-    """Returns the path of a program. If the program is missing, prints the command that builds it and ends the
-    script."""
-    if not program.is_file():
-        sys.exit(f"no {program}: cmake --preset {preset} && cmake --build --preset {preset}")
-    return program
-
-
-def quartiles(values):
-    """The lower quartile, the median and the upper quartile."""
-    if len(values) < 2:
-        return values[0], values[0], values[0]
-    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
-    return low, median, high
-
-
-def times(samples):
-    """Returns the JSON entries for the measured seconds of a contestant."""
-    low, median, high = quartiles(samples)
-    return {"seconds": median, "low": low, "high": high, "samples": samples}
-
-
-def write_json(path, result):
-    """Writes a result to a file, or does nothing if the path is None. The result may contain goals."""
-    if path:
-        path.write_text(json.dumps(result, indent=1, default=lambda goal: goal.record()) + "\n", encoding="utf-8")
