@@ -5,6 +5,8 @@
 #include <weft/precision.h>
 
 #include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +49,16 @@ inline std::optional<int> parse(CLI::App& app, int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     throw Error(std::string(error.what()) + " (see --help)");
+  }
+}
+
+// The body of main(). If `run` throws, prints the error and returns 2.
+inline int main_of(const char* program, int (*run)(int, char**), int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << program << ": " << error.what() << std::endl;
+    return 2;
   }
 }
 

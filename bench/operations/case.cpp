@@ -1,7 +1,5 @@
 // weft-case runs single cases for bench/operations/compare and bench/operations/einsum_compare.
 #include <cstdio>
-#include <exception>
-#include <iostream>
 #include <sstream>
 #include <string>
 
@@ -106,11 +104,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "weft-case: " << error.what() << std::endl;
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return main_of("weft-case", run, argc, argv); }

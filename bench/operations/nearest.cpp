@@ -68,11 +68,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace weft::bench
 
-int main(int argc, char** argv) {
-  try {
-    return weft::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "weft-nearest-bench: %s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return weft::bench::main_of("weft-nearest-bench", weft::bench::run, argc, argv); }

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -288,11 +287,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace weft::bench
 
-int main(int argc, char** argv) {
-  try {
-    return weft::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "weft-decode-bench: " << error.what() << std::endl;
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return weft::bench::main_of("weft-decode-bench", weft::bench::run, argc, argv); }

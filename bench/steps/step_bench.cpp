@@ -1,6 +1,5 @@
 // weft-step-bench: measures time, memory and operations of a training step or a forward pass of a model.
 #include <CLI/CLI.hpp>
-#include <exception>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -159,11 +158,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "weft-step-bench: " << error.what() << std::endl;
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return main_of("weft-step-bench", run, argc, argv); }
