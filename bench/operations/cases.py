@@ -24,7 +24,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Rival:
-    """A peer, and the limit of the goal for weft's speed divided by the peer's. Speed is the amount of `by` per second: calls,
+    """A peer, and the limit for weft's speed divided by the peer's. Speed is the amount of `by` per second: calls,
     flops, bytes or n log n."""
     who: str  # torch, fftw or ducc0; weft: other work of weft itself
     limit: float | None = None
