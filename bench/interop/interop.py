@@ -2,7 +2,8 @@
 lengths.
 
 Both programs compute outputs and gradients of the same checkpoint. weft then writes the checkpoint back, and the
-package reads it again. The package must find all tensors and print no warning. See bench/interop/run."""
+package reads it again. The package must find all tensors and print no warning. A function of a case yields the
+description of its model, and then the largest error. See bench/interop/run."""
 import argparse
 import copy
 import json
@@ -16,13 +17,7 @@ import warnings
 import torch
 from safetensors.torch import load_file, save_file
 
-CASES = {}
 ILL_CONDITIONED = []  # gradients for which the package's own f32 result is too far from its f64 result
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
 
 
 class Failed(Exception):
@@ -119,15 +114,32 @@ def gradients(model, inputs):
     return {name: parameter.grad for name, parameter in model.named_parameters()}
 
 
-@case
 def huggingface_fnet(program, scratch, rng, dtype):
+    model = random_huggingface_fnet(f"{scratch}/model", rng)
+    model = model.double() if dtype == "f64" else model
+    n, b = rng.choice([1, 2, 3, 7, 11, 13, 16, 17]), rng.choice([1, 2, 3])
+    ids = torch.randint(model.config.vocab_size - 1, (b, n))
+    ids += ids >= model.config.pad_token_id  # no padding ids, because their embedding has no gradient in transformers
+    inputs = {"ids": ids, "types": torch.randint(model.config.type_vocab_size, (b, n))}
+    outputs = huggingface_outputs(model, inputs)
+    for name, value in outputs.items():
+        inputs["d." + name] = torch.randn(value.shape, dtype=torch.float64)
+    sum((value * inputs["d." + name].to(value.dtype)).sum() for name, value in outputs.items()).backward()
+    yield f"{type(model).__name__} {n}x{model.config.hidden_size} {model.config.hidden_act}"
+    ours, slopes = ask(program, "huggingface-fnet", f"{scratch}/model", scratch, inputs, dtype)
+    worst = check(model, {name: value.detach() for name, value in outputs.items()}, ours, slopes, dtype)
+    huggingface_again(model, f"{scratch}/out/back")
+    yield worst
+
+
+def random_huggingface_fnet(folder, rng):
+    """Saves a random model of a random class in the folder. Returns the model that transformers loads from it."""
     import transformers
 
     transformers.logging.set_verbosity_warning()
     transformers.logging.disable_progress_bar()
-    classes = [transformers.FNetModel, transformers.FNetForMaskedLM, transformers.FNetForPreTraining,
-               transformers.FNetForNextSentencePrediction, transformers.FNetForSequenceClassification]
-    kind = rng.choice(classes)
+    kind = rng.choice([transformers.FNetModel, transformers.FNetForMaskedLM, transformers.FNetForPreTraining,
+                       transformers.FNetForNextSentencePrediction, transformers.FNetForSequenceClassification])
     config = transformers.FNetConfig(
         vocab_size=rng.choice([7, 31, 64]), hidden_size=rng.choice([6, 8, 13, 32]),
         num_hidden_layers=rng.choice([0, 1, 2, 3]),
@@ -141,29 +153,26 @@ def huggingface_fnet(program, scratch, rng, dtype):
     random_state(model)
     if hasattr(model, "tie_weights"):
         model.tie_weights()
-    model.save_pretrained(f"{scratch}/model")
-    model = kind.from_pretrained(f"{scratch}/model").eval()
-    model = model.double() if dtype == "f64" else model
-    n, b = rng.choice([1, 2, 3, 7, 11, 13, 16, 17]), rng.choice([1, 2, 3])
-    ids = torch.randint(config.vocab_size - 1, (b, n))
-    ids += ids >= config.pad_token_id  # no padding ids, because their embedding has no gradient in transformers
-    types = torch.randint(config.type_vocab_size, (b, n))
-    out = model(input_ids=ids, token_type_ids=types, output_hidden_states=True)
-    outputs = {"hidden": out.hidden_states[-1]}
+    model.save_pretrained(folder)
+    return kind.from_pretrained(folder).eval()
+
+
+def huggingface_outputs(model, inputs):
+    """Returns the outputs with weft's names."""
+    out = model(input_ids=inputs["ids"], token_type_ids=inputs["types"], output_hidden_states=True)
+    logits = "words" if type(model).__name__ == "FNetForMaskedLM" else "classes"
     names = {"pooled": "pooler_output", "words": "prediction_logits", "classes": "seq_relationship_logits"}
-    for ours, theirs in names.items():
-        if getattr(out, theirs, None) is not None:
-            outputs[ours] = getattr(out, theirs)
+    found = {"hidden": out.hidden_states[-1], **{ours: getattr(out, theirs, None) for ours, theirs in names.items()}}
     if getattr(out, "logits", None) is not None:
-        outputs["words" if kind is transformers.FNetForMaskedLM else "classes"] = out.logits
-    inputs = {"ids": ids, "types": types}
-    for name, value in outputs.items():
-        inputs["d." + name] = torch.randn(value.shape, dtype=torch.float64)
-    sum((value * inputs["d." + name].to(value.dtype)).sum() for name, value in outputs.items()).backward()
-    ours, slopes = ask(program, "huggingface-fnet", f"{scratch}/model", scratch, inputs, dtype)
-    worst = check(model, {name: value.detach() for name, value in outputs.items()}, ours, slopes, dtype)
+        found[logits] = out.logits
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def huggingface_again(model, folder):
+    """Loads the checkpoint that weft wrote, and compares the parameters."""
+    kind = type(model)
     with warnings.catch_warnings(record=True) as told:
-        back, info = kind.from_pretrained(f"{scratch}/out/back", output_loading_info=True)
+        back, info = kind.from_pretrained(folder, output_loading_info=True)
     for key in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         if info.get(key):
             raise Failed(f"{kind.__name__} written back: {key} {info[key]}")
@@ -172,13 +181,11 @@ def huggingface_fnet(program, scratch, rng, dtype):
     for (name, one), (_, two) in zip(model.state_dict().items(), back.state_dict().items()):
         # transformers does not read this bias if the embeddings are not tied. weft writes only the bias that
         # transformers reads.
-        unread = name == "cls.predictions.bias" and not config.tie_word_embeddings
+        unread = name == "cls.predictions.bias" and not model.config.tie_word_embeddings
         if not unread and not torch.equal(one.float(), two.float()):
             raise Failed(f"{kind.__name__} written back: {name} differs")
-    return f"{kind.__name__} {n}x{config.hidden_size} {config.hidden_act}", worst
 
 
-@case
 def g_mlp_pytorch(program, scratch, rng, dtype):
     from g_mlp_pytorch import gMLP
 
@@ -193,35 +200,22 @@ def g_mlp_pytorch(program, scratch, rng, dtype):
     model = model.double() if dtype == "f64" else model
     n = rng.randint(1, sizes["seq_len"]) if causal else sizes["seq_len"]
     outputs, inputs = run(model, "words", torch.randint(sizes["num_tokens"], (rng.choice([1, 2, 3]), n)))
+    yield f"gMLP causal={causal} {n}x{dim}"
     ours, slopes = ask(program, "g-mlp-pytorch", f"{scratch}/model", scratch, inputs, dtype,
                        "causal-lm" if causal else "masked-lm")
     # The package's embedding is √dim times weft's, so its gradient is weft's divided by √dim. weft's format multiplies
     # the gradient by √dim, like any tensor of this name. The factor 1 / dim corrects both.
     worst = check(model, outputs, ours, slopes, dtype, lambda name: 1 / dim if name == "to_embed.weight" else 1)
     gMLP(**sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
-    return f"gMLP causal={causal} {n}x{dim}", worst
+    yield worst
 
 
-@case
 def labml_gmlp(program, scratch, rng, dtype):
-
-    from labml_nn.transformers.gmlp import GMLPBlock
-    from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, Generator
-
-    class AutoRegressive(torch.nn.Module):  # as in labml_nn/transformers/basic/autoregressive_experiment.py
-        def __init__(self, d, d_ffn, seq_len, layers, vocabulary):
-            super().__init__()
-            self.src_embed = EmbeddingsWithPositionalEncoding(d, vocabulary)
-            self.encoder = Encoder(GMLPBlock(d, d_ffn, seq_len), layers)
-            self.generator = Generator(vocabulary, d)
-
-        def forward(self, x):
-            mask = torch.tril(torch.ones(len(x), len(x))).bool().unsqueeze(-1)
-            return self.generator(self.encoder(self.src_embed(x), mask))
+    from labml_models import GmlpLanguageModel
 
     sizes = (rng.choice([6, 8, 14]), rng.choice([8, 12]), rng.choice([3, 7, 11, 16]), rng.choice([1, 2]),
              rng.choice([7, 31]))
-    model = AutoRegressive(*sizes).eval()
+    model = GmlpLanguageModel(*sizes).eval()
     random_state(model)
     save_state(model, f"{scratch}/model")
     if dtype == "f64":
@@ -229,13 +223,13 @@ def labml_gmlp(program, scratch, rng, dtype):
     n = rng.randint(1, sizes[2])
     ids = torch.randint(sizes[4], (rng.choice([1, 2, 3]), n))
     outputs, inputs = run(lambda x: model(x.T).transpose(0, 1), "words", ids)
+    yield f"labml gMLP {n}x{sizes[0]}"
     ours, slopes = ask(program, "labml-gmlp", f"{scratch}/model", scratch, inputs, dtype)
     worst = check(model, outputs, ours, slopes, dtype)
-    AutoRegressive(*sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
-    return f"labml gMLP {n}x{sizes[0]}", worst
+    GmlpLanguageModel(*sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
+    yield worst
 
 
-@case
 def labml_fnet(program, scratch, rng, dtype):
     from labml_models import FNetClassifier
 
@@ -248,10 +242,11 @@ def labml_fnet(program, scratch, rng, dtype):
         exact_positions(model.double())
     n = rng.choice([1, 2, 3, 7, 11, 16])
     outputs, inputs = run(model, "classes", torch.randint(vocabulary, (rng.choice([1, 2, 3]), n)))
+    yield f"labml FNet {n}x{d}"
     ours, slopes = ask(program, "labml-fnet", f"{scratch}/model", scratch, inputs, dtype)
     worst = check(model, outputs, ours, slopes, dtype, inputs=inputs)
     FNetClassifier(*sizes).load_state_dict(load_file(f"{scratch}/out/back/model.safetensors"))
-    return f"labml FNet {n}x{d}", worst
+    yield worst
 
 
 def tnn_arguments(rng):
@@ -278,7 +273,6 @@ def back_again(scratch, make, inputs, outputs, dtype):
         compare("written back", model(inputs["ids"]), outputs["words"], 1e-6, "f32")
 
 
-@case
 def fairseq_tnn(program, scratch, rng, dtype):
     from tnn_reference import FairseqLanguageModel
 
@@ -294,13 +288,13 @@ def fairseq_tnn(program, scratch, rng, dtype):
     model = model.double() if dtype == "f64" else model
     n = rng.choice([1, 2, 3, 7, 11, 16, 23])
     outputs, inputs = run(model, "words", torch.randint(vocabulary, (rng.choice([1, 2, 3]), n)))
+    yield f"fairseq TNN {n}x{d}"
     ours, slopes = ask(program, "fairseq-tnn", f"{scratch}/model", scratch, inputs, dtype)
     worst = check(model, outputs, ours, slopes, dtype, inputs=inputs)
     back_again(scratch, lambda a: FairseqLanguageModel(vocabulary, a), inputs, outputs, dtype)
-    return f"fairseq TNN {n}x{d}", worst
+    yield worst
 
 
-@case
 def tnn_pytorch(program, scratch, rng, dtype):
     from tnn_reference import TnnModel
 
@@ -318,43 +312,44 @@ def tnn_pytorch(program, scratch, rng, dtype):
     model = model.double() if dtype == "f64" else model
     n = rng.choice([1, 2, 3, 7, 11, 16, 23])
     outputs, inputs = run(model, "words", torch.randint(1, vocabulary, (rng.choice([1, 2, 3]), n)))
+    yield f"tnn-pytorch {task} {n}x{d}"
     ours, slopes = ask(program, "tnn-pytorch", f"{scratch}/model", scratch, inputs, dtype, task)
     worst = check(model, outputs, ours, slopes, dtype, inputs=inputs)
     back_again(scratch, make, inputs, outputs, dtype)
-    return f"tnn-pytorch {task} {n}x{d}", worst
+    yield worst
+
+
+def try_models(name, dtype, options):
+    """Compares random models of a case. Returns the number of models that disagree."""
+    good, worst = 0, 0.0
+    ILL_CONDITIONED.clear()
+    for k in range(options.repeat):
+        torch.manual_seed(k)
+        with tempfile.TemporaryDirectory() as scratch:
+            compared = globals()[name](options.program, scratch, random.Random(f"{options.seed} {name} {k}"), dtype)
+            try:
+                description = next(compared)
+                good, worst = good + 1, max(worst, next(compared))
+            except ImportError as error:
+                print(f"{name}: skipped, {error}")
+                return 0
+            except Failed as error:
+                print(f"{name} {dtype} model {k}, {description}: {error}")
+    besides = (f"; {len(ILL_CONDITIONED)} gradients are inaccurate in the package's own f32 and do not count"
+               if ILL_CONDITIONED else "")
+    print(f"{name} {dtype}: {good} of {options.repeat} models agree, largest error {worst:.2g} of the largest value of "
+          f"its tensor{besides}")
+    return options.repeat - good
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="the program built from bench/interop/answer.cpp")
-    parser.add_argument("--cases", type=int, default=60, help="number of cases for each kind and dtype")
-    parser.add_argument("--kind", choices=CASES, action="append")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--repeat", type=int, required=True, help="number of models of each case and dtype")
+    parser.add_argument("cases", nargs="+", help="functions of this program")
     options = parser.parse_args()
-    failed = 0
-    for name in options.kind or CASES:
-        for dtype in ("f64", "f32"):
-            good, worst = 0, 0.0
-            for k in range(options.cases):
-                rng = random.Random(f"{options.seed} {name} {k}")
-                torch.manual_seed(k)
-                with tempfile.TemporaryDirectory() as scratch:
-                    try:
-                        _, error = CASES[name](options.program, scratch, rng, dtype)
-                        good, worst = good + 1, max(worst, error)
-                    except ImportError as error:
-                        print(f"{name}: skipped, {error}")
-                        break
-                    except Failed as error:
-                        print(f"{name} {dtype} case {k}: {error}")
-            else:
-                failed += options.cases - good
-                besides = (f"; {len(ILL_CONDITIONED)} gradients are inaccurate in the package's own f32 and do not "
-                           "count" if ILL_CONDITIONED else "")
-                print(f"{name} {dtype}: {good} of {options.cases} cases agree, largest error {worst:.2g} of the largest"
-                      f" value of its tensor{besides}")
-                ILL_CONDITIONED.clear()
-    return 1 if failed else 0
+    return 1 if sum(try_models(name, dtype, options) for name in options.cases for dtype in ("f64", "f32")) else 0
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@ modules that no longer exist."""
 import torch
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.fnet import FNetMix
-from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, TransformerLayer
+from labml_nn.transformers.gmlp import GMLPBlock
+from labml_nn.transformers.models import EmbeddingsWithPositionalEncoding, Encoder, Generator, TransformerLayer
 
 
 class FNetClassifier(torch.nn.Module):  # as in labml_nn/transformers/fnet/experiment.py
@@ -18,3 +19,16 @@ class FNetClassifier(torch.nn.Module):  # as in labml_nn/transformers/fnet/exper
     def forward(self, ids):
         """Returns the logits (b, classes) of the last token for ids (b, n)."""
         return self.generator(self.encoder(self.src_embed(ids.T), None)[-1])
+
+
+class GmlpLanguageModel(torch.nn.Module):  # as in labml_nn/transformers/basic/autoregressive_experiment.py
+    def __init__(self, d, d_ffn, seq_len, layers, vocabulary):
+        super().__init__()
+        self.src_embed = EmbeddingsWithPositionalEncoding(d, vocabulary)
+        self.encoder = Encoder(GMLPBlock(d, d_ffn, seq_len), layers)
+        self.generator = Generator(vocabulary, d)
+
+    def forward(self, x):
+        """Returns the logits (n, b, vocabulary) for ids (n, b)."""
+        mask = torch.tril(torch.ones(len(x), len(x))).bool().unsqueeze(-1)
+        return self.generator(self.encoder(self.src_embed(x), mask))

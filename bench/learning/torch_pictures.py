@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "steps"))
-from step_peer import GmlpBlock
+from step_peer import GmlpBlock, sinusoids
 
 BATCH, LABELS = 64, 10
 
@@ -23,8 +23,7 @@ class Gmlp(nn.Module):
         self.projection = nn.Linear(patch, d)
         self.blocks = nn.Sequential(*(GmlpBlock(sizes, "matmul", causal=False, dropout=0.1) for _ in range(layers)))
         self.norm, self.head = nn.LayerNorm(d), nn.Linear(d, LABELS)
-        angles = torch.arange(n)[:, None] * 10000 ** (-torch.arange(0, d, 2) / d)
-        self.register_buffer("places", torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
+        self.register_buffer("places", sinusoids(n, d))
 
     def forward(self, pictures):  # (b, 28, 28)
         patches = pictures.reshape(-1, 7, 4, 7, 4).transpose(2, 3).reshape(-1, 49, 16)

@@ -1,5 +1,5 @@
 """Functions and colors that the scripts share for drawing charts with gnuplot."""
-from weft_runs import run
+from runs import run
 
 # Colors that color-blind people can tell apart (Okabe and Ito 2008).
 COLORS = BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",

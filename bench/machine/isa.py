@@ -57,7 +57,7 @@ def weft_flags(isa):
     return ["--isa", isa] if isa else []
 
 
-def require(program, isa, flags=()):
+def check(program, isa, flags=()):
     """If `program` cannot use the instruction set, prints its error message and ends the script."""
     if isa:
         command = [program, "--isa", isa, *flags]
@@ -67,16 +67,17 @@ def require(program, isa, flags=()):
             sys.exit(2)
 
 
+def sampler_library(build):
+    """Returns the path of the library weft-sampled in a build folder."""
+    return build / "bench/libweft-sampled.so"
+
+
 class Sampler:
-    """Samples the vector instructions that this thread executes. It uses the library weft-sampled, which is in the same
-    folder as the programs. Without the library, there are no samples."""
+    """Samples the vector instructions that this thread executes. It uses the library weft-sampled. Without the library,
+    there are no samples."""
 
     def __init__(self, library):
         self.library = ctypes.CDLL(str(library)) if Path(library).exists() else None
-
-    @staticmethod
-    def beside(program):
-        return Path(program).resolve().parent / "libweft-sampled.so"
 
     def sample(self, run, seconds):
         """Calls `run` repeatedly for this time, but at least once. Returns {kind: number of samples}."""

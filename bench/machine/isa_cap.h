@@ -4,10 +4,6 @@
 
 namespace weft::bench {
 
-constexpr const char* isa_help =
-    "Best instruction set to use: sse2, avx2 and so on. It caps weft (like WEFT_ISA), the limits of the machine, and "
-    "the copy functions of the C library. Default: the best one of this CPU";
-
 // Caps weft, oneDNN and the copy functions of the C library. The last two read the environment only once, so the
 // program restarts itself with the caps in its environment. If `name` is not available, throws an Error that lists the
 // available names.

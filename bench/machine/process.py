@@ -1,8 +1,10 @@
 """Starts programs that answer requests, at each setting of a peer. Each program is stopped while another one is
 timed."""
+import atexit
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,13 +22,18 @@ class Setting(NamedTuple):
 
     def environment(self):
         return {"OMP_NUM_THREADS": str(self.threads), "MKL_NUM_THREADS": str(self.threads),
-                **({"OMP_WAIT_POLICY": self.policy} if self.policy else {})}
+                "OPENBLAS_NUM_THREADS": str(self.threads), **({"OMP_WAIT_POLICY": self.policy} if self.policy else {})}
 
 
 def settings(threads):
     """Returns the settings at which a peer is tried. A single thread never waits, so it needs no policy."""
     waiting = [Setting(threads, policy) for policy in ("active", "passive")] if threads > 1 else []
     return [*waiting, Setting(1)]
+
+
+def end_on_sigterm():
+    """Ends the script on SIGTERM by an exception, so that it kills the programs that it started."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def core_of(threads):
@@ -42,6 +49,7 @@ class Process:
         bind = ["taskset", "-c", str(core)] if core is not None else []
         self.process = subprocess.Popen(bind + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env={**os.environ, **environment}, cwd=HERE)
+        atexit.register(self.close)  # if the script ends before it closes the process
 
     def ask(self, request):
         self.process.send_signal(signal.SIGCONT)
@@ -59,5 +67,6 @@ class Process:
         return answer
 
     def close(self):
+        atexit.unregister(self.close)
         self.process.kill()
         self.process.wait()

@@ -1,22 +1,12 @@
-// weft-case runs single cases for bench/operations/compare. Each line of standard input is a request, and the program
-// answers it with one line.
-//   machine                       CPU | instruction set | FFTW's version or "none"
-//   case weft|fftw KIND B N D C   prepares work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if unsupported
-//   run                           seconds per call
-//   ran                           names of the instruction kinds (sampled.h), each with its number of samples
-//   error KIND N                  relative L2 errors of a transform by weft and by FFTW
-//   memory B N D C                extra bytes of a Toeplitz product: forward, forward + backward
-// If a request fails, the answer is "error MESSAGE". --isa NAME caps the instruction set. If NAME is not available, the
-// program exits with code 2.
+// weft-case runs single cases for bench/operations/compare and bench/operations/einsum_compare.
 #include <cstdio>
-#include <exception>
-#include <iostream>
 #include <sstream>
 #include <string>
 
+#include "machine/arguments.h"
 #include "machine/isa_cap.h"
 #include "machine/machine.h"
-#include "machine/sampled.h"
+#include "machine/serve.h"
 #include "machine/timing.h"
 #include "operations/case_checks.h"
 #include "weft/context.h"
@@ -27,10 +17,20 @@ namespace {
 using namespace weft;
 using namespace weft::bench;
 
-struct Options {
-  int threads = 1;
+constexpr const char* requests =
+    R"(Each line of standard input is a request. The program answers it with one line. If a request fails, the answer is
+"error MESSAGE". The requests are:
+  machine                       CPU | instruction set | FFTW's version or "none"
+  case weft|fftw KIND B N D C   prepares work (C: 1 causal, 0 not): "ok FLOPS BYTES", or "none" if unsupported
+  run                           seconds per call
+  ran                           JSON with the number of samples of each kind of instructions
+  error KIND N                  relative L2 errors of a transform by weft and by FFTW
+  memory B N D C                extra bytes of a Toeplitz product: forward, forward + backward
+
+)";
+
+struct Options : CommonOptions {
   double min_time = 0.005;
-  std::string isa;
 };
 
 Sizes read_sizes(std::istream& in) {
@@ -56,13 +56,6 @@ std::string make_case(std::istream& in, const Options& options, Work& work) {
   return format("ok %.0f %.0f", work.flops, work.bytes);
 }
 
-std::string counts_text(const Samples& samples) {
-  std::string text;
-  for (std::size_t i = 0; i < samples_count; ++i)
-    text += (i == 0 ? "" : " ") + std::string(sampled_names[i]) + " " + std::to_string(samples[i]);
-  return text;
-}
-
 std::string answer(const std::string& line, const Options& options, Work& work) {
   std::istringstream in(line);
   std::string request;
@@ -77,7 +70,7 @@ std::string answer(const std::string& line, const Options& options, Work& work) 
   }
   if (request == "ran") {
     if (!work.run) throw Error("[bench] ran before case");
-    return counts_text(sample(work.run, 0.1));
+    return counts(sample(work.run, 0.1)).dump();
   }
   if (request == "error") {
     std::string kind;
@@ -93,28 +86,22 @@ std::string answer(const std::string& line, const Options& options, Work& work) 
   throw Error("[bench] unknown request: " + line);
 }
 
+int run(int argc, char** argv) {
+  CLI::App app("Runs single cases for bench/operations/compare and bench/operations/einsum_compare.", "weft-case");
+  Options options;
+  options.threads = 1;
+  add_common_options(app, options);
+  app.add_option("--min-time", options.min_time, "Seconds of a timed run")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.footer([] { return std::string(requests) + kinds_text(); });
+  if (const auto code = parse(app, argc, argv)) return *code;
+  cap_isa(options.isa, argv);
+  Work work;
+  serve([&](const std::string& line) { return answer(line, options, work); });
+  return 0;
+}
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i];
-    if (flag == "--threads") options.threads = std::stoi(argv[i + 1]);
-    if (flag == "--min-time") options.min_time = std::stod(argv[i + 1]);
-    if (flag == "--isa") options.isa = argv[i + 1];
-  }
-  try {
-    cap_isa(options.isa, argv);
-  } catch (const std::exception& e) {
-    std::cerr << "weft-case: " << e.what() << std::endl;
-    return 2;
-  }
-  Work work;
-  for (std::string line; std::getline(std::cin, line);) {
-    try {
-      std::cout << answer(line, options, work) << std::endl;
-    } catch (const std::exception& e) {
-      std::cout << "error " << e.what() << std::endl;
-    }
-  }
-}
+int main(int argc, char** argv) { return main_of("weft-case", run, argc, argv); }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Spec:
-    """A piece of work. kinds.h describes the kinds and sizes."""
+    """A piece of work. weft-case --help describes the kinds and sizes."""
     kind: str
     b: int
     n: int
@@ -24,10 +24,10 @@ class Spec:
 
 @dataclass(frozen=True)
 class Rival:
-    """A peer, and the goal for weft's speed divided by the peer's. Speed is the amount of `by` per second: calls,
+    """A peer, and the limit for weft's speed divided by the peer's. Speed is the amount of `by` per second: calls,
     flops, bytes or n log n."""
     who: str  # torch, fftw or ducc0; weft: other work of weft itself
-    goal: float | None = None
+    limit: float | None = None
     spec: Spec | None = None  # the peer's work, if it differs
     by: str = "calls"
 
@@ -41,7 +41,7 @@ class Case:
     most_threads: int | None = None
     bound: float | None = None  # goal: weft's time is at most this multiple of least_time()
 
-    def name(self):
+    def __str__(self):
         return " ".join(x for x in (self.spec.label(), self.note, "" if self.who == "weft" else f"({self.who})") if x)
 
 
@@ -89,8 +89,8 @@ def growth():
     for who in ("weft", "fftw"):
         start = Spec("toeplitz-cached", 1, 1024, 64)
         for n, most in ((1 << 16, 1.25), (1 << 20, 2.0)):
-            goal = 1 / most if who == "weft" else None
-            rivals = (Rival(who, goal, start, "n log n"),)
+            limit = 1 / most if who == "weft" else None
+            rivals = (Rival(who, limit, start, "n log n"),)
             yield Case(Spec("toeplitz-cached", 1, n, 64), rivals, who, "growth", None if who == "weft" else 1)
 
 

@@ -14,8 +14,10 @@ namespace {
 
 using std::int64_t;
 
-Tensor normal(const Shape& shape, std::uint64_t stream, double deviation = 1) {
-  return Random(1, stream).normal(shape, 0, deviation);
+// The size of cold data: twice the last-level cache, or 512 MiB if its size is unknown.
+int64_t cold_bytes() {
+  const int64_t cache = last_level_cache();
+  return cache > 0 ? 2 * cache : int64_t{512} << 20;
 }
 
 Tensor in_bf16(const Tensor& x) { return raw::convert(x, DType::bf16); }
@@ -107,8 +109,7 @@ Work narrow_work(const std::string& kind, const Sizes& s, int threads) {
     return w;
   }
   const auto all = std::make_shared<std::vector<QuantizedWeight>>();
-  const int64_t cache = last_level_cache(), bytes = cache > 0 ? 2 * cache : int64_t{512} << 20;
-  const int64_t count = kind == "linear-int8-cold" ? bytes / (s.n * s.d) + 1 : 1;
+  const int64_t count = kind == "linear-int8-cold" ? cold_bytes() / (s.n * s.d) + 1 : 1;
   for (int64_t i = 0; i < count; ++i) all->emplace_back(weight);
   const auto taken = std::make_shared<std::size_t>(0);
   w = with_threads(
@@ -130,10 +131,9 @@ std::shared_ptr<Weights> weights_of(const std::string& kind, const Sizes& s) {
   const Shape shape = {s.n, s.d};
   const bool is_cold = kind == "gemm-nt-cold" || kind == "linear-packed-cold";
   if (is_cold && cold.count(shape) != 0) return cold[shape];
-  const int64_t cache = last_level_cache(), bytes = cache > 0 ? 2 * cache : int64_t{512} << 20;
   const auto made = std::make_shared<Weights>();
   made->all.push_back(normal(shape, 1));
-  for (int64_t count = is_cold ? bytes / (4 * s.n * s.d) : 0; count > 0; --count) {
+  for (int64_t count = is_cold ? cold_bytes() / (4 * s.n * s.d) : 0; count > 0; --count) {
     made->all.push_back(Tensor::empty(shape, DType::f32));
     raw::copy(made->all.front(), made->all.back());
   }

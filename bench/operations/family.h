@@ -41,6 +41,6 @@ void add_fft(int threads);
 void add_toeplitz(int threads);
 void add_fourier_mix(int threads);
 void add_activation(int threads);
-void add_norm(int threads);
+void add_memory_bound(int threads);
 
 }  // namespace weft::bench

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "machine/work.h"
+#include "weft/random.h"
+#include "weft/tensor.h"
 
 namespace weft::bench {
 
@@ -12,28 +14,11 @@ struct Sizes {
   bool causal = true;
 };
 
-// Prepares work of one of these kinds, in f32 unless the kind says otherwise:
-//   c2c, r2c, c2r     transforms of b contiguous rows of n
-//   c2c-f64           c2c in f64
-//   c2c-columns       c2c of (b, n, d) along n
-//   toeplitz          product of x (b, n, d), including the spectra of the coefficients
-//   toeplitz-cached   the same with the spectra kept from an earlier call
-//   toeplitz-train    forward and backward, for x and the coefficients
-//   toeplitz-naive    the product by its definition
-//   toeplitz-matrix   the product with explicit matrices
-//   circulant         cyclic product of x (b, n, d), including the spectra
-//   mix, mix-train    the real part of the FFTs of (b, n, d) over n and d; mix-train: with backward
-//   gemm-nn, -nt, -tn C (b, n) as a sum over d; t in place of n: A or B is stored transposed
-//   gemm-bf16-nn, …   the same in bf16
-//   gemm-nt-cold      gemm-nt with another B in each call; together they do not fit into the last-level cache
-//   linear            linear layer with x (b, d), weight (n, d) and bias
-//   linear-bf16       the same in bf16, from packed weights; linear-int8: bf16 x, quantized weights
-//   linear-int8-cold  linear-int8 with another weight in each call, as in gemm-nt-cold
-//   linear-gelu       with gelu; linear-gelu-train: on a tape, which keeps the input of gelu
-//   einsum:E:SIZES    equation E; the sizes of its letters in order of first appearance, separated by commas
-//   fma               multiply-adds in registers
-//   copy              a copy of n bytes
-// Throws an Error for any other kind.
+// Returns true if kinds.cpp describes this kind. An equation of einsum counts as the kind einsum.
+bool is_kind(const std::string& kind);
+std::string kinds_text();  // a table of all kinds
+
+// Prepares work of one of the kinds in kinds.cpp. Throws an Error for any other kind.
 Work weft_work(const std::string& kind, const Sizes& s, int threads);
 
 // The same for FFTW, planned with FFTW_MEASURE. It supports c2c, r2c, c2r, c2c-columns and toeplitz-cached, which
@@ -46,6 +31,11 @@ std::string fftw_version();  // "" if this build has none
 Work onednn_work(const std::string& kind, const Sizes& s, int threads);
 std::string onednn_version();  // "" if this build has none
 std::string onednn_isa();      // the instruction set that it may use
+
+// Numbers with a normal distribution. Each stream has other numbers.
+inline Tensor normal(const Shape& shape, std::uint64_t stream, double deviation = 1) {
+  return Random(1, stream).normal(shape, 0, deviation);
+}
 
 double c2c_flops(std::int64_t n);
 double nominal_flops(const std::string& kind, const Sizes& s);

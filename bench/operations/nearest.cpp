@@ -15,10 +15,8 @@
 namespace weft::bench {
 namespace {
 
-struct Options {
-  std::int64_t vectors = 1000000, dimensions = 128, rounds = 15;
-  int threads = Context::current().threads();
-  std::string isa;
+struct Options : CommonOptions {
+  std::int64_t vectors = 1000000, dimensions = 128, repeat = 15;
 };
 
 void report(const Options& o, DType dtype) {
@@ -28,7 +26,7 @@ void report(const Options& o, DType dtype) {
   const Work read = read_work([&] { return static_cast<const float*>(vectors.raw()); },
                               static_cast<std::int64_t>(bytes / sizeof(float)), o.threads);
   std::vector<double> search_times, read_times;               // ms
-  for (std::int64_t round = 0; round <= o.rounds; ++round) {  // the first round does not count
+  for (std::int64_t round = 0; round <= o.repeat; ++round) {  // the first round does not count
     const double search = 1e3 * seconds_of([&] { (void)nearest(vectors, query, 10); }, 1);
     const double reading = 1e3 * seconds_of(read.run, 1);
     if (round == 0) continue;
@@ -50,9 +48,8 @@ int run(int argc, char** argv) {
   app.add_option("--dimensions", o.dimensions, "Numbers in a vector")
       ->capture_default_str()
       ->check(CLI::Range(1, 65536));
-  app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
-  app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
-  app.add_option("--rounds", o.rounds, "Number of rounds, after an untimed one")
+  add_common_options(app, o);
+  app.add_option("--repeat", o.repeat, "Number of timed rounds, after an untimed one")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
   app.footer(
@@ -71,11 +68,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace weft::bench
 
-int main(int argc, char** argv) {
-  try {
-    return weft::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "weft-nearest-bench: %s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return weft::bench::main_of("weft-nearest-bench", weft::bench::run, argc, argv); }

@@ -4,8 +4,6 @@
 #include <dnnl.h>
 #include <omp.h>
 
-#include "weft/random.h"
-
 namespace weft::bench {
 
 std::string onednn_version() {
@@ -30,7 +28,6 @@ std::string onednn_isa() {
 Work onednn_work(const std::string& kind, const Sizes& s, int threads) {
   const bool is_nn = kind == "gemm-nn", is_tn = kind == "gemm-tn";
   if (!is_nn && !is_tn && kind.rfind("gemm-nt", 0) != 0 && kind != "linear") return {};
-  const auto normal = [](const Shape& shape, std::uint64_t stream) { return Random(1, stream).normal(shape, 0, 1); };
   const Tensor a = normal(is_tn ? Shape{s.d, s.b} : Shape{s.b, s.d}, 0);
   const auto b = is_nn || is_tn ? std::make_shared<Weights>(Weights{{normal({s.d, s.n}, 1)}}) : weights_of(kind, s);
   const char trans_a = is_tn ? 'T' : 'N', trans_b = is_nn || is_tn ? 'N' : 'T';

@@ -1,5 +1,6 @@
-"""Runs single cases in PyTorch or ducc0. It answers the requests `case`, `run` and `ran` like weft-case, and `version`.
-usage: peer.py torch|ducc0 THREADS MIN_TIME SAMPLER
+"""Runs single cases in PyTorch, ducc0 or numpy. It answers the requests `case`, `run` and `ran` like weft-case, and
+`version`.
+usage: peer.py torch|ducc0|numpy THREADS MIN_TIME SAMPLER
 A `case` request ends with the formulation to use (see formulations)."""
 import sys
 import time
@@ -7,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
 from isa import Sampler
+from serve import serve
 
 # Formulations with the same result. toeplitz: the sequence is along dim -2 of (b, n, d) or along the last one of
 # (b, d, n). mix: two calls of fft.fft or one of fft2.
@@ -108,6 +110,27 @@ def ducc0_work(threads):
     return make, f"ducc0 {ducc0.__version__}"
 
 
+def letters(equation):
+    """Returns the letters in the order of their first appearance in the operands."""
+    return list(dict.fromkeys(c for c in equation.split("->")[0] if c.isalpha()))
+
+
+def numpy_work(threads):
+    """numpy has no function that sets the number of threads. process.py sets it in the environment."""
+    import numpy as np
+
+    def make(kind, b, n, d, causal, formulation):
+        if not kind.startswith("einsum:"):
+            return None
+        _, equation, sizes = kind.split(":")
+        size_of, random = dict(zip(letters(equation), map(int, sizes.split(",")))), np.random.default_rng(1)
+        operands = [random.standard_normal([size_of[c] for c in term], dtype=np.float32)
+                    for term in equation.split("->")[0].split(",")]
+        return lambda: np.einsum(equation, *operands, optimize=True)
+
+    return make, f"numpy {np.__version__}"
+
+
 def seconds_per_call(run, min_time):
     """Measures like seconds_per_call in timing.cpp."""
     clock = time.perf_counter
@@ -122,26 +145,32 @@ def seconds_per_call(run, min_time):
     return (clock() - start) / calls
 
 
-def serve(who, threads, min_time, sampler):
-    make, version = {"torch": torch_work, "ducc0": ducc0_work}[who](threads)
-    run = None
-    for line in sys.stdin:
-        request, *words = line.split()
-        if request == "version":
-            answer = version
-        elif request == "case":
-            kind, (b, n, d, causal), formulation = words[0], map(int, words[1:5]), words[5]
-            run = None  # frees the previous one
-            run = make(kind, b, n, d, bool(causal), formulation)
-            if run:
-                run()
-            answer = "ok 0 0" if run else "none"
-        elif request == "ran":
-            answer = " ".join(f"{kind} {count}" for kind, count in sampler.sample(run, 0.1).items())
-        else:
-            answer = f"{seconds_per_call(run, min_time):.9g}"
-        print(answer, flush=True)
+class Peer:
+    """A library and the work that it runs now."""
+
+    def __init__(self, who, threads, min_time, sampler):
+        self.make, self.name = {"torch": torch_work, "ducc0": ducc0_work, "numpy": numpy_work}[who](threads)
+        self.min_time, self.sampler = min_time, sampler
+        self.work = None
+
+    def version(self):
+        return self.name
+
+    def case(self, kind, b, n, d, causal, formulation):
+        self.work = None  # frees the previous one
+        self.work = self.make(kind, int(b), int(n), int(d), causal == "1", formulation)
+        if self.work is None:
+            return "none"
+        self.work()
+        return "ok 0 0"
+
+    def run(self):
+        return seconds_per_call(self.work, self.min_time)
+
+    def ran(self):
+        return self.sampler.sample(self.work, 0.1)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), Sampler(sys.argv[4]))
+    library = Peer(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), Sampler(sys.argv[4]))
+    serve({"version": library.version, "case": library.case, "run": library.run, "ran": library.ran})

@@ -9,7 +9,6 @@
 namespace weft::bench {
 namespace {
 
-Tensor normal(const Shape& shape, std::uint64_t stream) { return Random(1, stream).normal(shape, 0, 1); }
 Tensor complex_normal(const Shape& shape, DType real = DType::f32) {
   return complex(Random(1, 0).normal(shape, 0, 1, real), Random(1, 1).normal(shape, 0, 1, real));
 }

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -29,12 +30,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-struct Options {
-  std::string model = "small", precision = "f32", weights = "file", isa;
-  int threads = Context::current().threads();
-  std::int64_t batch = 1, context = 256, tokens = 64, rounds = 8;
+struct Options : CommonOptions {
+  std::string model = "small", precision = "f32", weights = "file", json_file;
+  std::int64_t batch = 1, context = 256, tokens = 64, repeat = 8;
   double gamma = 1;  // the TNN's decay
-  bool as_json = false;
 };
 
 // The sizes of the models. "small" and "tnn" have the 65 characters of the original experiments, "large" has bytes.
@@ -75,25 +74,33 @@ std::unique_ptr<Model> made_model(const Options& o, const Tokenizer& tokenizer) 
                     Init{Random(1), DType::f32, nullptr});
 }
 
+// A new folder that is removed with this object.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    if (mkdtemp(path.data()) == nullptr) throw Error("cannot create the folder " + path);
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string path = (std::filesystem::temp_directory_path() / "weft-decode-XXXXXX").string();
+};
+
 // Makes the model as a training program does, or loads it from a checkpoint for inference.
 std::unique_ptr<Model> model_of(const Options& o) {
   const auto tokenizer = tokenizer_of(size_of(o.model).symbols);
   std::unique_ptr<Model> model = made_model(o, *tokenizer);
   if (o.precision == "int8") quantize(*model, DType::i8);
   if (o.weights == "file") {
-    const auto folder = std::filesystem::temp_directory_path() /
-                        ("weft-decode-" + std::to_string(Clock::now().time_since_epoch().count()));
-    save_checkpoint(folder.string(), *model, *tokenizer);
+    const TemporaryFolder folder;
+    save_checkpoint(folder.path, *model, *tokenizer);
     model.reset();
-    model = load_checkpoint(folder.string(), Purpose::inference).model;
-    std::filesystem::remove_all(folder);  // the mapped files stay readable
+    model = load_checkpoint(folder.path, Purpose::inference).model;  // the mapped files stay readable
   }
   model->set_precision(o.precision == "f32" ? Precision::f32 : Precision::bf16);
   return model;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 // The bytes that a token at position `context` needs: the weights, in the form that the precision stores, and the
@@ -106,7 +113,7 @@ double bytes_of_token(const Options& o, const NamedParameters& parameters) {
   for (const auto& [name, parameter] : parameters) {
     const Tensor& value = parameter.value();
     if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
-    else if (ends_with(name, "sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
+    else if (name.ends_with("sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
     else if (name.find(".toep.") != std::string::npos) continue;  // used for coefficients, not read for every token
     else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(value.numel());
   }
@@ -161,7 +168,7 @@ Times measure(const Options& o, const Model& model, double bytes) {
   Context::current().parallel_region([&] {
     const auto text = model.stream();
     (void)text->append(prompt);
-    for (std::int64_t round = 0; round <= o.rounds; ++round) {  // the first round packs the weights and does not count
+    for (std::int64_t round = 0; round <= o.repeat; ++round) {  // the first round packs the weights and does not count
       const auto stream = text->select(std::vector<std::int64_t>(static_cast<std::size_t>(o.batch), 0));
       for (std::int64_t done = 0; done < o.tokens; done += group) {
         const std::int64_t count = std::min(group, o.tokens - done);
@@ -230,19 +237,12 @@ void add_options(CLI::App& app, Options& o) {
                  "small (gMLP 6 x 512/2048, 9.9 M), large (gMLP 18 x 768/4608, 100 M) or tnn (TNN 7 x 512)")
       ->capture_default_str()
       ->check(CLI::IsMember({"small", "large", "tnn"}));
-  std::vector<std::string> names = precisions();
-  names.emplace_back("int8");
-  app.add_option(
-         "--precision", o.precision,
-         "Precision of the computation: f32, bf16 with f32 parameters, or int8 (quantized weights, bf16 activations)")
-      ->capture_default_str()
-      ->check(CLI::IsMember(names));
+  add_precision(app, o.precision, "quantized weights, bf16 activations");
+  add_common_options(app, o);
   app.add_option("--weights", o.weights,
                  "file: weights of a checkpoint that is loaded for inference; own: weights of a trainable model")
       ->capture_default_str()
       ->check(CLI::IsMember({"file", "own"}));
-  app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
-  app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
   app.add_option("--batch", o.batch, "Number of texts generated at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
@@ -256,10 +256,10 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--tokens", o.tokens, "Timed tokens per round, half of them before the position of --context")
       ->capture_default_str()
       ->check(CLI::Range(2, 64));
-  app.add_option("--rounds", o.rounds, "Number of rounds, after one untimed round")
+  app.add_option("--repeat", o.repeat, "Number of timed rounds, after one untimed round")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_flag("--json", o.as_json, "Print a JSON line");
+  app.add_option("--json", o.json_file, "Write all results to this file")->type_name("FILE");
   app.footer(
       "Prints the median time of a step, which appends one token to each text. Compares it with the time of a loop in\n"
       "the same run that reads as many bytes (weights and histories) with the same threads. Prints the ratio and the\n"
@@ -278,19 +278,13 @@ int run(int argc, char** argv) {
   cap_isa(o.isa, argv);
   Context::current().set_threads(o.threads);
   const json result = report(o);
-  if (o.as_json) std::cout << result << std::endl;
-  else print(result);
+  print(result);
+  if (!o.json_file.empty() && !(std::ofstream(o.json_file) << result << std::endl))
+    throw Error("cannot write " + o.json_file);
   return 0;
 }
 
 }  // namespace
 }  // namespace weft::bench
 
-int main(int argc, char** argv) {
-  try {
-    return weft::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "weft-decode-bench: " << error.what() << std::endl;
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return weft::bench::main_of("weft-decode-bench", weft::bench::run, argc, argv); }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "machine/machine.h"
-#include "machine/sampled.h"
 #include "machine/timing.h"
 #include "weft/context.h"
 #include "weft/detail/op_timer.h"
@@ -215,12 +214,9 @@ json Step::report() const {
           {"operations", operations()}};
 }
 
-json Step::ran() {
+Samples Step::ran() {
   warm();
-  const Samples samples = sample([&] { step(); }, 0.2);
-  json kinds;
-  for (std::size_t i = 0; i < samples_count; ++i) kinds[sampled_names[i]] = samples[i];
-  return kinds;
+  return sample([&] { step(); }, 0.2);
 }
 
 void Step::save(const std::string& path) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/sampled.h"
 #include "steps/step_model.h"
 #include "weft/profile.h"
 #include "weft/trainer.h"
@@ -31,7 +32,7 @@ class Step {
   nlohmann::json report() const;
   // Runs steps for 0.2 s, but at least one, and returns the number of sampled instructions of each kind. Call this
   // after report(), because the report would include the operations of these steps.
-  nlohmann::json ran();
+  Samples ran();
   // Writes the input, the parameters (with noise added to vectors) and the result as safetensors. Except in the
   // mode "forward", it also writes the gradients.
   void save(const std::string& path);

@@ -1,6 +1,5 @@
 // weft-step-bench: measures time, memory and operations of a training step or a forward pass of a model.
 #include <CLI/CLI.hpp>
-#include <exception>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -8,6 +7,7 @@
 
 #include "machine/arguments.h"
 #include "machine/isa_cap.h"
+#include "machine/serve.h"
 #include "steps/step.h"
 #include "weft/context.h"
 #include "weft/error.h"
@@ -17,9 +17,9 @@ namespace {
 using namespace weft;
 using namespace weft::bench;
 
-struct Options {
-  std::string model, mode = "train", precision = "f32", save, isa;
-  int threads = Context::current().threads(), repeat = 15;
+struct Options : CommonOptions {
+  std::string model, mode = "train", precision = "f32", save;
+  int repeat = 15;
   double seconds = 0;
   bool serve = false, recompute = false, batch_first = false;
 };
@@ -87,16 +87,8 @@ void add_options(CLI::App& app, Options& o) {
                  "forward (without a tape), backward (forward and backward), or train (forward, backward and AdamW)")
       ->capture_default_str()
       ->check(CLI::IsMember({"forward", "backward", "train"}));
-  std::vector<std::string> names = precisions();
-  names.emplace_back("int8");
-  app.add_option(
-         "--precision", o.precision,
-         "Precision of the computation: f32, bf16 with f32 parameters, or int8 (quantized weights, bf16 activations; "
-         "no training and no --save)")
-      ->capture_default_str()
-      ->check(CLI::IsMember(names));
-  app.add_option("--threads", o.threads, "Threads to compute with")->capture_default_str()->check(CLI::Range(1, 1024));
-  app.add_option("--isa", o.isa, isa_help)->type_name("NAME");
+  add_precision(app, o.precision, "quantized weights, bf16 activations; no training and no --save");
+  add_common_options(app, o);
   app.add_option("--repeat", o.repeat, "Number of timed steps, after two untimed ones")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
@@ -126,19 +118,8 @@ nlohmann::json answer(const std::string& request, Step& step) {
   }
   if (request == "run") return step.run();
   if (request == "report") return step.report();
-  if (request == "ran") return step.ran();
+  if (request == "ran") return counts(step.ran());
   throw Error("expected warm, run, report or ran, got " + request);
-}
-
-// Answers the requests of standard input. If a request fails, the answer is "error MESSAGE".
-void serve(Step& step) {
-  for (std::string line; std::getline(std::cin, line);) {
-    try {
-      std::cout << answer(line, step) << std::endl;
-    } catch (const std::exception& error) {
-      std::cout << "error " << error.what() << std::endl;
-    }
-  }
 }
 
 int run(int argc, char** argv) {
@@ -163,7 +144,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   if (o.serve) {
-    serve(step);
+    serve([&](const std::string& request) { return answer(request, step); });
     return 0;
   }
   if (o.seconds > 0) {
@@ -177,11 +158,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "weft-step-bench: " << error.what() << std::endl;
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return main_of("weft-step-bench", run, argc, argv); }

@@ -2,6 +2,7 @@
 the papers' formulas. The program answers the requests of weft-step-bench --serve, and also "formulations" and
 "compare".
 usage: step_peer.py 'JSON object with the sizes and with keys of DEFAULTS'"""
+import functools
 import json
 import statistics
 import sys
@@ -15,6 +16,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "machine"))
 from isa import Sampler
+from serve import serve
 
 # variant: "eager", "compiled" or "frozen", optionally preceded by "autocast", "whole" or "int8" (see step_cases.py).
 # sampler: the library for the request "ran". engine: the engine for quantized products, or None for PyTorch's default.
@@ -50,6 +52,13 @@ class SpatialGatingUnit(nn.Module):
             return z1 * (torch.einsum("mn,nbd->mbd", w, z2) + self.bias[:, None, None])
         mixed = w @ z2 if self.formulation == "matmul" else torch.einsum("mn,bnd->bmd", w, z2)
         return z1 * (mixed + self.bias[:, None])
+
+
+def sinusoids(n, d):
+    """Returns the position table (n, d): at position p, columns 2i and 2i+1 are the sine and the cosine of
+    p · 10000^(-2i/d)."""
+    angles = torch.arange(n, dtype=torch.float64)[:, None] * 10000 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1).float()
 
 
 class GmlpBlock(nn.Module):
@@ -252,21 +261,11 @@ def fastest_formulation(sizes, mode, variant):
     return dict(sorted(times.items(), key=lambda item: item[1]))
 
 
-def load_safetensors(path):
-    types = {"F32": torch.float32, "I64": torch.int64}
-    with open(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        data = bytearray(file.read())
-    def tensor(entry):
-        begin, end = entry["data_offsets"]
-        return torch.frombuffer(data[begin:end], dtype=types[entry["dtype"]]).reshape(entry["shape"])
-    return {name: tensor(entry) for name, entry in header.items() if name != "__metadata__"}
-
-
 def compare(sizes, formulation, path):
     """Loads weft's parameters and input. Returns the relative L2 difference of the result, and the largest one of a
     gradient."""
-    saved = load_safetensors(path)
+    from safetensors.torch import load_file
+    saved = load_file(path)
     model = make_model(sizes, formulation)
     model.load_state_dict({k[len("parameters."):]: v for k, v in saved.items() if k.startswith("parameters.")})
     batch_second = sizes["model"] == "gmlp" and formulation != "einsum-nbd"  # weft's gmlp uses (n, b, d)
@@ -289,30 +288,28 @@ def relative(a, b):
     return ((a - b).double().norm() / b.double().norm()).item()
 
 
-def serve(spec):
+def prepare(spec):
     warnings.filterwarnings("ignore", message="torch.*quantiz")
     warnings.filterwarnings("ignore", message="Torchinductor does not support code generation for complex")
     torch.set_num_threads(spec["threads"])
     torch.set_num_interop_threads(1)
     if spec["engine"]:
         torch.backends.quantized.engine = spec["engine"]
-    sampler = Sampler(spec["sampler"])
     tiny = {**spec, "batch": 1, "seq_len": 16, "d_model": 16, "d_ffn": 32, "layers": 1}
     # This loads the libraries, so that later measurements do not include the loading.
     Step(tiny, spec["mode"], spec["formulation"] or FORMULATIONS[spec["model"]][0], "eager").run()
-    step = None
-    for line in sys.stdin:
-        request, *words = line.split()
-        if request == "formulations":
-            answer = fastest_formulation(spec, spec["mode"], spec["variant"])
-        elif request == "compare":
-            answer = {f: compare(spec, f, words[0]) for f in formulations(spec["model"], spec["mode"])}
-        else:
-            step = step or Step(spec, spec["mode"], spec["formulation"], spec["variant"])
-            answer = {"warm": step.warm, "run": step.run, "report": step.report,
-                      "ran": lambda: step.ran(sampler)}[request]()
-        print(json.dumps(answer), flush=True)
+
+
+def answers(spec):
+    """Returns the functions that answer the requests. The first request that needs the step makes it."""
+    step = functools.cache(lambda: Step(spec, spec["mode"], spec["formulation"], spec["variant"]))
+    return {"formulations": lambda: fastest_formulation(spec, spec["mode"], spec["variant"]),
+            "compare": lambda path: {f: compare(spec, f, path) for f in formulations(spec["model"], spec["mode"])},
+            "warm": lambda: step().warm(), "run": lambda: step().run(), "report": lambda: step().report(),
+            "ran": lambda: step().ran(Sampler(spec["sampler"]))}
 
 
 if __name__ == "__main__":
-    serve({**DEFAULTS, **json.loads(sys.argv[1])})
+    given = {**DEFAULTS, **json.loads(sys.argv[1])}
+    prepare(given)
+    serve(answers(given))

@@ -26,8 +26,6 @@ struct Case {
   double forward, backward;
 };
 
-Tensor normal(const Shape& shape, std::uint64_t stream) { return Random(1, stream).normal(shape, 0, 1); }
-
 Work memory_work(int threads, double bytes, const std::function<void()>& run) {
   Work w;
   w.run = [=] {
@@ -68,7 +66,9 @@ Work backward_of(const Case& c, int threads) {
   return w;
 }
 
-void add_case(const Case& c, int threads) {
+void add_case(const std::string& kind, const std::string& label, int threads, const Make& inputs, const Function& f,
+              const std::vector<bool>& watched, double forward, double backward) {
+  const Case c{kind, label, inputs, f, watched, forward, backward};
   for (const int t : std::set<int>{1, threads}) {
     add_work(c.kind, c.label, t, [=] { return forward_of(c, t); });
     if (c.backward > 0) add_work(c.kind + "-backward", c.label, t, [=] { return backward_of(c, t); });
@@ -82,22 +82,12 @@ void add_norms(std::int64_t rows, std::int64_t d, int threads) {
   const std::string label = std::to_string(rows) + "x" + std::to_string(d);
   const Make with_both = [=] { return std::vector<Tensor>{normal({rows, d}, 0), normal({d}, 1), normal({d}, 2)}; };
   const Make with_weight = [=] { return std::vector<Tensor>{normal({rows, d}, 0), normal({d}, 1)}; };
-  add_case({"layer-norm",
-            label,
-            with_both,
-            [](auto& in) { return layer_norm(in[0], 1, in[1], in[2]); },
-            {true, true, true},
-            2 * array,
-            3 * array},
-           threads);
-  add_case({"rms-norm",
-            label,
-            with_weight,
-            [](auto& in) { return rms_norm(in[0], in[1]); },
-            {true, true},
-            2 * array,
-            3 * array},
-           threads);
+  add_case(
+      "layer-norm", label, threads, with_both, [](auto& in) { return layer_norm(in[0], 1, in[1], in[2]); },
+      {true, true, true}, 2 * array, 3 * array);
+  add_case(
+      "rms-norm", label, threads, with_weight, [](auto& in) { return rms_norm(in[0], in[1]); }, {true, true}, 2 * array,
+      3 * array);
 }
 
 // Activations of whole arrays, softmax, and the cross-entropy loss. Softmax's backward reads y and dy. The forward pass
@@ -107,28 +97,19 @@ void add_rows(std::int64_t rows, std::int64_t d, int threads) {
   const std::string label = std::to_string(rows) + "x" + std::to_string(d);
   const Make one = [=] { return std::vector<Tensor>{normal({rows, d}, 0)}; };
   for (const Activation a : {Activation::gelu, Activation::silu})
-    add_case({std::string("array-") + activation_name(a),
-              label,
-              one,
-              [a](auto& in) { return activation(in[0], a); },
-              {true},
-              2 * array,
-              3 * array},
-             threads);
-  add_case({"softmax", label, one, [](auto& in) { return softmax(in[0], -1); }, {true}, 2 * array, 3 * array}, threads);
+    add_case(
+        std::string("array-") + activation_name(a), label, threads, one, [a](auto& in) { return activation(in[0], a); },
+        {true}, 2 * array, 3 * array);
+  add_case(
+      "softmax", label, threads, one, [](auto& in) { return softmax(in[0], -1); }, {true}, 2 * array, 3 * array);
   const Make with_target = [=] {
-    const Tensor target = Tensor::empty({rows}, DType::i64);
-    for (std::int64_t r = 0; r < rows; ++r) target.view({rows}, {1}, 0).mutable_data<std::int64_t>()[r] = r % d;
-    return std::vector<Tensor>{normal({rows, d}, 0), target};
+    std::vector<std::int64_t> target;
+    for (std::int64_t r = 0; r < rows; ++r) target.push_back(r % d);
+    return std::vector<Tensor>{normal({rows, d}, 0), Tensor::from(target, {rows})};
   };
-  add_case({"cross-entropy",
-            label,
-            with_target,
-            [](auto& in) { return cross_entropy(in[0], in[1]); },
-            {true, false},
-            array,
-            2 * array},
-           threads);
+  add_case(
+      "cross-entropy", label, threads, with_target, [](auto& in) { return cross_entropy(in[0], in[1]); }, {true, false},
+      array, 2 * array);
 }
 
 // Elementwise sums and products, gMLP's gate z1 ⊙ (p + b), where z1 is one half of each row of z, GLU's silu(a) ⊙ b,
@@ -141,43 +122,25 @@ void add_chains(std::int64_t n, std::int64_t b, std::int64_t d, int threads) {
   const Make gate = [=] {
     return std::vector<Tensor>{normal({n, b, 2 * d}, 0), normal({n, b, d}, 1), normal({n, 1, 1}, 2)};
   };
-  add_case({"add", label, two, [](auto& in) { return add(in[0], in[1]); }, {true, true}, 3 * array, 0}, threads);
-  add_case({"add-bias", label, dense_bias, [](auto& in) { return add(in[0], in[1]); }, {false, true}, 2 * array, array},
-           threads);
-  add_case({"mul", label, two, [](auto& in) { return mul(in[0], in[1]); }, {true, true}, 3 * array, 5 * array},
-           threads);
-  add_case({"mul-chunk",
-            label,
-            gate,
-            [](auto& in) { return mul(chunk(in[0], 2, -1)[0], in[1]); },
-            {false, true, false},
-            3 * array,
-            3 * array},
-           threads);
-  add_case({"gate",
-            label,
-            gate,
-            [](auto& in) { return mul(chunk(in[0], 2, -1)[0], add(in[1], in[2])); },
-            {true, true, true},
-            5 * array,
-            6 * array},
-           threads);
-  add_case({"glu",
-            label,
-            two,
-            [](auto& in) { return mul(activation(in[0], Activation::silu), in[1]); },
-            {true, true},
-            5 * array,
-            5 * array},
-           threads);
-  add_case({"residual-norm",
-            label,
-            two,
-            [](auto& in) { return layer_norm(add(in[0], in[1]), 1, {}, {}); },
-            {true, true},
-            5 * array,
-            3 * array},
-           threads);
+  add_case(
+      "add", label, threads, two, [](auto& in) { return add(in[0], in[1]); }, {true, true}, 3 * array, 0);
+  add_case(
+      "add-bias", label, threads, dense_bias, [](auto& in) { return add(in[0], in[1]); }, {false, true}, 2 * array,
+      array);
+  add_case(
+      "mul", label, threads, two, [](auto& in) { return mul(in[0], in[1]); }, {true, true}, 3 * array, 5 * array);
+  add_case(
+      "mul-chunk", label, threads, gate, [](auto& in) { return mul(chunk(in[0], 2, -1)[0], in[1]); },
+      {false, true, false}, 3 * array, 3 * array);
+  add_case(
+      "gate", label, threads, gate, [](auto& in) { return mul(chunk(in[0], 2, -1)[0], add(in[1], in[2])); },
+      {true, true, true}, 5 * array, 6 * array);
+  add_case(
+      "glu", label, threads, two, [](auto& in) { return mul(activation(in[0], Activation::silu), in[1]); },
+      {true, true}, 5 * array, 5 * array);
+  add_case(
+      "residual-norm", label, threads, two, [](auto& in) { return layer_norm(add(in[0], in[1]), 1, {}, {}); },
+      {true, true}, 5 * array, 3 * array);
 }
 
 // AdamW reads p, g, m and v, and writes p, m and v. The norm for clipping reads g once more.
@@ -197,7 +160,7 @@ void add_adamw(std::int64_t n, int threads) {
 
 }  // namespace
 
-void add_norm(int threads) {
+void add_memory_bound(int threads) {
   for (const std::int64_t rows : {4096, 65536}) add_norms(rows, 768, threads);
   add_rows(4096, 768, threads);
   add_chains(512, 8, 1024, threads);

@@ -1,23 +1,30 @@
-"""Functions that the scripts share: run a program, read the results of a run of weft, and print them."""
-import csv
+"""Runs programs, and reads the results of a run of weft."""
+import importlib.util
 import json
 import re
 import shlex
-import statistics
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
 NUMBER = r"-?\d[\d.,]*(?:e[+-]?\d+)?"
 
 
-def add_options(parser, seeds=None):
-    """Adds --weft to a parser. Also adds --seeds if its default is given."""
-    parser.add_argument("--weft", default=ROOT / "build/tools/weft",
-                        help="path of the weft command (default: build/tools/weft)")
-    if seeds is not None:
-        parser.add_argument("--seeds", type=int, default=seeds, help=f"number of seeds (default: {seeds})")
+def require(program, configure="--preset bench"):
+    """Returns the path of a program. If the program is missing, prints the commands that build it and ends the
+    script."""
+    if not program.is_file():
+        preset = " ".join(configure.split()[:2])
+        sys.exit(f"no {program}: cmake {configure} && cmake --build {preset}")
+    return program
+
+
+def require_packages(*names):
+    """If Python packages are missing, names them and ends the script with exit code 2."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"missing Python packages: {', '.join(missing)}", file=sys.stderr)
+        sys.exit(2)
 
 
 def run(command, stdout=subprocess.PIPE, **more):
@@ -68,12 +75,3 @@ def metrics(folder):
 def size(path):
     """Returns the size in bytes of a file, or of all files in a folder."""
     return sum(file.stat().st_size for file in path.iterdir()) if path.is_dir() else path.stat().st_size
-
-
-def write_csv(path, header, rows):
-    with open(path, "w", encoding="utf8", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
-
-
-def mean_and_range(values, digits):
-    return f"{statistics.mean(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
