@@ -73,7 +73,7 @@ have() {
     dpkg-dev) have_command dpkg-shlibdeps ;;
     pkg-config) have_command pkg-config ;;
     qemu-user) have_command qemu-x86_64 qemu-x86_64-static ;;
-    g++-aarch64-linux-gnu) have_command aarch64-linux-gnu-g++ ;;
+    g++-*-linux-gnu*) have_command "${1#g++-}-g++" ;;
     chromium) have_command chromium chromium-browser google-chrome ;;
     bible-kjv) have_command bible ;;
     wordnet-base) [ -r /usr/share/wordnet/data.noun ] ;;
