@@ -39,6 +39,18 @@ void check_task(const Model& model, Task task) {
                 task_name(task));
 }
 
+// Returns one(text) for each text.
+template <class One>
+auto for_all(const std::vector<std::string>& texts, One one) {
+  return guard_memory("predict", [&] {
+    std::vector<decltype(one(texts[0]))> all(texts.size());
+    Context::current().parallel_for(std::ssize(texts), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) all[i] = one(texts[i]);
+    });
+    return all;
+  });
+}
+
 }  // namespace
 
 Predictor::Predictor(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {
@@ -94,6 +106,19 @@ std::vector<Prediction> Predictor::labels(const std::string& text, double thresh
                      [](const Prediction& a, const Prediction& b) { return a.probability > b.probability; });
     return found;
   });
+}
+
+std::vector<std::vector<double>> Predictor::numbers(const std::vector<std::string>& texts) const {
+  return for_all(texts, [&](const std::string& text) { return numbers(text); });
+}
+
+std::vector<std::vector<Prediction>> Predictor::labels(const std::vector<std::string>& texts, double threshold) const {
+  return for_all(texts, [&](const std::string& text) { return labels(text, threshold); });
+}
+
+std::vector<std::vector<std::pair<std::string, std::string>>> Predictor::tags(
+    const std::vector<std::string>& texts) const {
+  return for_all(texts, [&](const std::string& text) { return tags(text); });
 }
 
 std::vector<std::pair<std::string, std::string>> Predictor::tags(const std::string& text) const {

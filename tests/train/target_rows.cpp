@@ -126,16 +126,21 @@ TEST_CASE("targets: every architecture learns them, and a Predictor gives the re
         const std::string &text = rows.texts[i], &label = rows.names[i];
         if (task == Task::regression) {
           error += std::abs(predictor.numbers(text).at(0) - std::stod(label)) / 60;
+          CHECK(predictor.numbers(rows.texts).at(i) == predictor.numbers(text));
         } else if (task == Task::multilabel) {
           const auto found = predictor.labels(text);
           right += (found.size() == 2) == contains(label, "|");
           CHECK(predictor.labels(text, 0).size() == 2);
           CHECK(predictor.labels(text, 1).empty());
+          const auto same = predictor.labels(rows.texts, 0).at(i), alone = predictor.labels(text, 0);
+          CHECK(same.size() == 2);
+          CHECK((same[0].label == alone[0].label && same[0].probability == alone[0].probability));
           all += 1;
         } else {
           std::string given;
           for (const auto& [word, tag] : predictor.tags(text)) given += (given.empty() ? "" : " ") + tag;
           right += given == label;
+          CHECK(predictor.tags(rows.texts).at(i) == predictor.tags(text));
           all += 1;
         }
       }
@@ -168,6 +173,9 @@ TEST_CASE("predictions: long texts are tagged in parts, and input that isn't a t
   CHECK(tags[1].first == "unknown");
   CHECK(predictor.tags("").empty());
   CHECK_THROWS_WITH_AS((void)predictor.tags("\xFF"), doctest::Contains("UTF-8"), Error);
+  const std::vector<std::string> with_a_bad_one{"red", "\xFF"};
+  CHECK_THROWS_WITH_AS((void)predictor.tags(with_a_bad_one), doctest::Contains("UTF-8"), Error);
+  CHECK(predictor.tags(std::vector<std::string>()).empty());
   const SmallTask classifier = small_task("gmlp", Task::classifier);
   Checkpoint other;
   other.tokenizer = classifier.data->tokenizer();

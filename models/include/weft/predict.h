@@ -27,12 +27,18 @@ class Predictor {
 
   /// Regression: returns a number for each output.
   std::vector<double> numbers(const std::string& text) const;
+  /// Does the same for several texts. The threads of the current Context share the work.
+  std::vector<std::vector<double>> numbers(const std::vector<std::string>& texts) const;
   /// Multilabel: returns the labels with a probability of at least `threshold`, the most probable first.
   std::vector<Prediction> labels(const std::string& text, double threshold = 0.5) const;
+  /// Does the same for several texts. The threads of the current Context share the work.
+  std::vector<std::vector<Prediction>> labels(const std::vector<std::string>& texts, double threshold = 0.5) const;
   /// Tagging: returns each word of the text with its tag. A text that is longer than the longest training sequence is
   /// divided into several sequences. If the model reads numbers, the function returns the number of each frame, from 1,
   /// with the frame's tag.
   std::vector<std::pair<std::string, std::string>> tags(const std::string& text) const;
+  /// Does the same for several texts. The threads of the current Context share the work.
+  std::vector<std::vector<std::pair<std::string, std::string>>> tags(const std::vector<std::string>& texts) const;
 
  private:
   Tensor output_of(const std::string& text) const;

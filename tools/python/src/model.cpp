@@ -169,8 +169,7 @@ nb::any numbers(const Loaded& loaded, nb::handle given) {
     all = Tensor::empty({static_cast<int64_t>(rows.size()), static_cast<int64_t>(predictor.outputs().size())},
                         DType::f64);
     double* to = all.mutable_data<double>();
-    for (const std::string& row : rows)
-      for (const double number : predictor.numbers(row)) *to++ = number;
+    for (const std::vector<double>& row : predictor.numbers(rows)) to = std::copy(row.begin(), row.end(), to);
   }
   return array_of(std::move(all));
 }
@@ -198,10 +197,9 @@ std::vector<std::vector<std::pair<std::string, double>>> several_labels(const Lo
   const std::vector<std::string> rows = rows_of(given);
   const nb::gil_scoped_release release;
   std::vector<std::vector<std::pair<std::string, double>>> all;
-  for (const std::string& row : rows) {
+  for (const std::vector<Prediction>& predictions : loaded.predictor().labels(rows, threshold)) {
     all.emplace_back();
-    for (const Prediction& p : loaded.predictor().labels(row, threshold))
-      all.back().emplace_back(p.label, p.probability);
+    for (const Prediction& p : predictions) all.back().emplace_back(p.label, p.probability);
   }
   return all;
 }
@@ -210,9 +208,7 @@ std::vector<std::vector<std::pair<std::string, double>>> several_labels(const Lo
 std::vector<std::vector<std::pair<std::string, std::string>>> tags(const Loaded& loaded, nb::handle given) {
   const std::vector<std::string> rows = rows_of(given);
   const nb::gil_scoped_release release;
-  std::vector<std::vector<std::pair<std::string, std::string>>> all;
-  for (const std::string& row : rows) all.push_back(loaded.predictor().tags(row));
-  return all;
+  return loaded.predictor().tags(rows);
 }
 
 nb::any vectors(const Loaded& loaded, const std::vector<std::string>& texts) {
