@@ -44,16 +44,17 @@ Tensor places_of(nb::handle key, int64_t size) {
     array = numpy.attr("flatnonzero")(array);
   }
   std::vector<int64_t> places;
-  const bool is_empty = nb::cast<int64_t>(array.attr("size")) == 0;
-  if (nb::cast<int64_t>(array.attr("ndim")) != 1 ||
-      (!is_empty && nb::cast<std::string>(array.attr("dtype").attr("kind")) != "i"))
+  const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+  const bool are_integers = kind == "i" || kind == "u" || nb::cast<int64_t>(array.attr("size")) == 0;
+  if (nb::cast<int64_t>(array.attr("ndim")) != 1 || !are_integers)
     throw nb::type_error("indices: expected an array (k) of integers, or a mask");
   for (const nb::handle place : array.attr("tolist")()) {
-    const auto given = nb::cast<int64_t>(place), at = given < 0 ? given + size : given;
+    int64_t at = size;
+    if (nb::try_cast(place, at) && at < 0) at += size;
     if (at < 0 || at >= size)
-      throw nb::index_error(
-          ("index " + std::to_string(given) + " is out of range for an axis of " + std::to_string(size) + " elements")
-              .c_str());
+      throw nb::index_error((std::string("index ") + nb::str(place).c_str() + " is out of range for an axis of " +
+                             std::to_string(size) + " elements")
+                                .c_str());
     places.push_back(at);
   }
   return Tensor::from(places, {static_cast<int64_t>(places.size())});

@@ -116,7 +116,7 @@ def test_numpy_arrays_outlive_their_tensors():
 @pytest.mark.parametrize("index", [
     0, -1, slice(None), slice(1, 3), slice(None, None, -1), slice(None, None, 2), slice(2, 0, -1), slice(5, 9), (0, 1),
     (slice(None), 2), (Ellipsis, -1), (None, 1), (Ellipsis, None), (slice(None), None, slice(1, 2)), (), Ellipsis,
-    (np.int64(1), slice(3, None, -2)), [2, 0, -1], [], np.array([1, 1]), np.int32([2]), [True, False, True],
+    (np.int64(1), slice(3, None, -2)), [2, 0, -1], [], np.array([1, 1]), np.int32([2]), np.uint8([2, 0]), [True, False, True],
     (slice(None, 2), [3, 0]), (slice(None), np.array([True, False, False, True])), ([1, 2], slice(1, 3)), X > 0,
 ], ids=str)
 def test_indices(index):
@@ -126,7 +126,7 @@ def test_indices(index):
 @pytest.mark.parametrize(("index", "error"), [
     (3, IndexError), (-4, IndexError), ((0, 0, 0), IndexError), ((Ellipsis, Ellipsis), IndexError), (1.5, TypeError),
     ("a", TypeError), (True, TypeError), ([0, 3], IndexError), ([-4], IndexError), ([True], IndexError),
-    ([[0]], TypeError), ([0.5], TypeError), (np.ones((4, 3), bool), IndexError),
+    ([[0]], TypeError), ([0.5], TypeError), (np.uint64([2**63]), IndexError), (np.ones((4, 3), bool), IndexError),
     ((slice(None), np.ones((2, 2), bool)), IndexError),
 ], ids=str)
 def test_wrong_indices(index, error):
