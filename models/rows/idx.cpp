@@ -106,7 +106,7 @@ LabeledTexts idx_pictures(std::string_view bytes, const std::string& where) {
 
 LabeledTexts read_idx(const std::string& path, std::string_view bytes, const LabeledOptions& options) {
   const std::string where = "\"" + path + "\"";
-  check_no_columns(options, where);
+  check_number_options(options, where);
   LabeledTexts all = idx_pictures(bytes, where);
   if (all.texts.empty()) throw Error(where + " has no pictures");
   all.labels = read_labels(path, std::ssize(all.texts));

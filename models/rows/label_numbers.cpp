@@ -65,11 +65,17 @@ std::vector<std::string> LabelNumbers::sort(std::vector<std::int64_t>& labels) c
   return sorted;
 }
 
-void check_no_columns(const LabeledOptions& options, const std::string& where) {
+void check_skipping(const LabeledOptions& options, const std::string& where) {
+  if (options.skip_bad_rows)
+    throw Error(where + ": a NumPy or IDX file is read as a whole, so --skip-bad-rows can't skip any of its rows");
+}
+
+void check_number_options(const LabeledOptions& options, const std::string& where) {
   if (options.header || !options.text.empty() || !options.second.empty() || !options.label.empty() ||
       options.literal_quotes)
     throw Error(where + ": pictures and arrays have no header, columns or quotation marks (--header, --columns and " +
                 "--literal-quotes apply to files of texts)");
+  check_skipping(options, where);
 }
 
 }  // namespace weft::detail

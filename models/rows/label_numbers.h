@@ -29,7 +29,9 @@ class LabelNumbers {
 // Whether the character is an ASCII control character, such as a line end.
 bool is_control(char c) noexcept;
 
-// Throws an Error for options that apply only to files of texts.
-void check_no_columns(const LabeledOptions& options, const std::string& where);
+// Throws an Error if bad rows should be skipped, which NumPy and IDX files do not support.
+void check_skipping(const LabeledOptions& options, const std::string& where);
+// Throws an Error for this and other options that apply only to files of texts.
+void check_number_options(const LabeledOptions& options, const std::string& where);
 
 }  // namespace weft::detail

@@ -246,7 +246,7 @@ LabeledTexts npy_rows(std::string_view bytes, const std::string& where) { return
 
 LabeledTexts read_npy(const std::string& path, std::string_view bytes, const LabeledOptions& options) {
   const std::string where = "\"" + path + "\"";
-  check_no_columns(options, where);
+  check_number_options(options, where);
   LabeledTexts all = npy_rows(bytes, where);
   FileBytes of_labels;
   const bool is_archive = bytes.substr(0, 4) == zip_magic;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "rows/idx.h"
+#include "rows/label_numbers.h"
 #include "rows/npy.h"
 #include "rows/picture_files.h"
 #include "rows/row_file.h"
@@ -147,10 +148,14 @@ std::unique_ptr<TextRows> TextRows::open(const std::string& path, const LabeledO
   if (options.format == DataFormat::folders)
     throw Error(where + ": the format \"folders\" is only for training; expected the format of a file");
   const auto bytes = std::make_shared<const FileBytes>(bytes_of(path));
-  if (is_idx_of_pictures(bytes->view()) && (automatic || options.format == DataFormat::idx))
+  if (is_idx_of_pictures(bytes->view()) && (automatic || options.format == DataFormat::idx)) {
+    check_skipping(options, where);
     return std::make_unique<NumberRows>(idx_pictures(bytes->view(), where), std::vector<std::string>());
-  if (is_npy(bytes->view()) && (automatic || options.format == DataFormat::npy))
+  }
+  if (is_npy(bytes->view()) && (automatic || options.format == DataFormat::npy)) {
+    check_skipping(options, where);
     return std::make_unique<NumberRows>(npy_rows(bytes->view(), where), std::vector<std::string>());
+  }
   if (options.format == DataFormat::npy) throw Error(where + ": expected a NumPy file (.npy or .npz)");
   if (automatic && is_file_of_numbers(bytes->view())) return open_files({path}, "", false, 0);
   if (options.format == DataFormat::idx)

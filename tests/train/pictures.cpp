@@ -197,6 +197,10 @@ TEST_CASE("pictures: damaged files are refused by name") {
   LabeledOptions header;
   header.header = true;
   CHECK(contains(refused(path, header), "pictures and arrays have no header"));
+  LabeledOptions skip;
+  skip.skip_bad_rows = true;
+  CHECK(contains(refused(path, skip), "--skip-bad-rows can't skip any of its rows"));
+  CHECK_THROWS_WITH_AS((void)TextRows::open(path, skip), doctest::Contains("--skip-bad-rows can't skip"), Error);
   folder.write("other", good);
   CHECK(contains(refused(folder / "other"), "expected a file name with images-idx3"));
   LabeledOptions idx;

@@ -63,7 +63,9 @@ struct LabeledOptions {
   /// Whether the labels are texts (Task::retrieval). If so, line breaks and other control characters in them become
   /// blanks. Otherwise a control character in a label causes an Error.
   bool labels_are_texts = false;
-  bool skip_bad_rows = false;  ///< skips bad rows and counts them; if false, a bad row causes an Error
+  /// Skips bad rows and counts them. If false, a bad row causes an Error. True is an Error for NumPy and IDX files, which
+  /// are read as a whole.
+  bool skip_bad_rows = false;
 };
 
 /// The size of all pictures of a data set.
