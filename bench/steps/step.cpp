@@ -156,9 +156,10 @@ json Step::operations() const {
   return operations;
 }
 
-// The bytes that each step must at least read and write. Forward reads the parameters. With backward, the step writes
-// and reads the saved tensors and writes the gradients. In training, AdamW also reads the gradient, the parameter and
-// two moments, and writes the parameter and the moments.
+// The bytes that each step must at least read and write. A forward pass alone reads the parameters. With backward, the
+// step writes and reads the saved tensors and writes the gradients. In training, AdamW also reads the gradient, the
+// parameter and two moments, and writes the parameter and the moments. The products' reads of the parameters are not
+// counted then.
 double Step::least_bytes() const {
   const auto parameters = static_cast<double>(parameter_count(model_.parameters));
   if (mode_ == Mode::forward) return parameters * (sizes_.int8 ? 1 : sizes_.precision == Precision::bf16 ? 2 : 4);

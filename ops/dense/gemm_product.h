@@ -57,7 +57,7 @@ inline constexpr int64_t super_tasks = 16, super_tasks_down = 4;
 inline constexpr int64_t tasks_of_thread = 12, task_tile_rows = 4;
 // The approximate number of sums of a bf16 C that are kept at the same time. Larger: more memory. Smaller: B is packed
 // more often.
-// bench: weft-bench --benchmark_filter='gemm-bf16-nt/4096x3072x768'
+// bench: weft-bench --benchmark_filter='gemm-bf16-nt/4096x768x3072'
 inline constexpr int64_t waiting_sums = 1 << 20;
 // The distance in bytes between addresses in the same set of an L1 with 64 sets. Rows of A at multiples of this
 // distance would evict each other, so they are packed.
