@@ -1,15 +1,17 @@
 # The library's dependencies: xsimd (8.1 or newer) and nlohmann_json at build time, OpenMP at run time.
 
-# Only xsimd's include folder is used, because the CMake target of 8.1 adds -lxtl.
-find_path(WEFT_XSIMD_INCLUDE xsimd/xsimd.hpp)
-if(NOT WEFT_XSIMD_INCLUDE)
-  message(FATAL_ERROR "weft needs xsimd 8.1 or newer and found none (Debian: apt-get install libxsimd-dev)")
-endif()
-set(version_header ${WEFT_XSIMD_INCLUDE}/xsimd/config/xsimd_config.hpp)
-file(STRINGS ${version_header} lines REGEX "define XSIMD_VERSION_(MAJOR|MINOR) ")
-string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*" "\\1.\\2" WEFT_XSIMD_VERSION "${lines}")
-if(WEFT_XSIMD_VERSION VERSION_LESS 8.1)
-  message(FATAL_ERROR "weft needs xsimd 8.1 or newer and found ${WEFT_XSIMD_VERSION} in ${WEFT_XSIMD_INCLUDE}")
+# Only xsimd's include folder is used, because the CMake target of 8.1 adds -lxtl. The kernels of generic don't need it.
+if(NOT WEFT_PROCESSOR STREQUAL "other")
+  find_path(WEFT_XSIMD_INCLUDE xsimd/xsimd.hpp)
+  if(NOT WEFT_XSIMD_INCLUDE)
+    message(FATAL_ERROR "weft needs xsimd 8.1 or newer and found none (Debian: apt-get install libxsimd-dev)")
+  endif()
+  set(version_header ${WEFT_XSIMD_INCLUDE}/xsimd/config/xsimd_config.hpp)
+  file(STRINGS ${version_header} lines REGEX "define XSIMD_VERSION_(MAJOR|MINOR) ")
+  string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*" "\\1.\\2" WEFT_XSIMD_VERSION "${lines}")
+  if(WEFT_XSIMD_VERSION VERSION_LESS 8.1)
+    message(FATAL_ERROR "weft needs xsimd 8.1 or newer and found ${WEFT_XSIMD_VERSION} in ${WEFT_XSIMD_INCLUDE}")
+  endif()
 endif()
 
 find_path(WEFT_JSON_INCLUDE nlohmann/json.hpp)
