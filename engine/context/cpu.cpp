@@ -59,9 +59,10 @@ const char* lacking(Isa isa) {
 
 std::string why_not(Isa isa) {
   const std::size_t line = index_of(isa);
-  if (line < isa_count && isa_lines[line].processor == this_processor && !is_built(isa))
-    return "this build has no kernels for this instruction set (a build with -DWEFT_ISAS=all has them)";
   const char* what = lacking(isa);
+  if (line < isa_count && !is_built(isa) && (what == nullptr || isa_lines[line].processor == this_processor))
+    return std::string("this build has no kernels for this instruction set (a build with -DWEFT_ISAS=") +
+           (isa_lines[line].processor == "other" ? "generic" : "all") + " has them)";
   return std::string("this machine lacks ") + (what == nullptr ? "this instruction set" : what);
 }
 
