@@ -125,6 +125,16 @@ TEST_CASE("tune: the maximum size limits the checkpoint in 8 bits, and the maxim
   CHECK(large.code == 1);
   CHECK(contains(large.err, "too large: "));
   CHECK(contains(large.err, "none of 1 trials has a score"));
+  // The size counts the tokenizer before the training. A resumed search remembers what was too large.
+  const Outcome one = weft(tune + " --trials 1 --size 20k --out " + (folder / "one") + small);
+  const std::string info = weft("info " + after(one.out, "checkpoint ")).out;
+  const double least = std::stod(after(large.err, "too large: at least "));
+  CHECK(least > number_after(info, "parameters") + 20);
+  CHECK(contains(weft(tune + " --trials 1 --size 100 --out " + (folder / "wide")).err, "--d-model 64"));
+  const Outcome resumed = weft("tune --threads 1 --trials 2 --resume " + (folder / "wide"));
+  CHECK(contains(resumed.err, "trial 2"));
+  CHECK(contains(resumed.err, "--d-model 32"));
+  CHECK(contains(resumed.err, "--tokenizer words"));
   const Outcome slow =
       weft(tune + " --time 1 --out " + (folder / "slow") + " -- --layers 1 --d-model 64 --steps 100000 --seq-len 64");
   CHECK(slow.code == 1);
@@ -246,6 +256,19 @@ TEST_CASE("tune: the search tries no settings that are known to be too large or 
   }
   CHECK(large <= 8);
   CHECK(slow <= 30);
+  // Another architecture may fit.
+  trials.clear();
+  bool has_other = false;
+  for (int i = 0; i < 40; ++i) {
+    const auto settings = next_settings(space, trials, 3);
+    REQUIRE(settings);
+    const bool is_words = settings->at("--tokenizer") == "words",
+               is_large = is_words && settings->at("--arch") == "tnn";
+    has_other = has_other || (is_words && !is_large);
+    trials.push_back(
+        {*settings, is_large ? std::nullopt : std::optional<double>(1), is_large ? Fault::too_large : Fault::none});
+  }
+  CHECK(has_other);
   CHECK(with_words > 5);
 }
 
