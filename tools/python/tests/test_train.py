@@ -408,7 +408,7 @@ def test_an_unknown_architecture_for_numbers():
 
 
 def test_settings_of_another_type():
-    with pytest.raises(TypeError, match="lr: expected a number, got 'fast'"):
+    with pytest.raises(TypeError, match="lr: expected a number or None, got 'fast'"):
         train(TEXTS, COLORS, lr="fast")
     with pytest.raises(TypeError, match="optimizer: expected a str, got 3"):
         train(TEXTS, COLORS, optimizer=3)
