@@ -54,12 +54,31 @@ TrialResult without_score(const std::string& why, Fault fault = Fault::none) { r
 
 std::string describe_bytes(std::int64_t bytes) { return grouped(bytes) + " bytes"; }
 
+// Saves the 8-bit version of a checkpoint.
+weft::Checkpoint save_in_8_bits(const std::string& from, const std::string& folder) {
+  weft::Checkpoint checkpoint = weft::load_checkpoint(from, weft::Purpose::inference);
+  weft::quantize(*checkpoint.model, weft::DType::i8);
+  weft::save_checkpoint(folder, *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
+  return checkpoint;
+}
+
+// Returns the size of the untrained model's checkpoint in 8 bits. Training hardly changes this size.
+std::int64_t untrained_bytes(const TrainOptions& o, const Training& training) {
+  const std::string folder = o.out + "/untrained";
+  fs::create_directories(folder);
+  weft::CheckpointInfo info;
+  info.labels = training.data->labels();
+  weft::save_checkpoint(folder, *training.model, *training.data->tokenizer(), info);
+  (void)save_in_8_bits(folder, folder);
+  const std::int64_t bytes = folder_bytes(folder);
+  fs::remove_all(folder);
+  return bytes;
+}
+
 // Quantizes the run's best checkpoint to 8 bits, saves it, and measures it.
 TrialResult quantized(const TrainOptions& o, const weft::Data& data, const TrialLimits& limits) {
   const std::string folder = o.out + "/int8";
-  weft::Checkpoint checkpoint = weft::load_checkpoint(weft::best_path(o.out), weft::Purpose::inference);
-  weft::quantize(*checkpoint.model, weft::DType::i8);
-  weft::save_checkpoint(folder, *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
+  const weft::Checkpoint checkpoint = save_in_8_bits(weft::best_path(o.out), folder);
   const std::int64_t bytes = folder_bytes(folder);
   if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes), Fault::too_large);
   const weft::Evaluation measured = weft::evaluate(*checkpoint.model, data);
@@ -93,11 +112,10 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
   fs::remove_all(o.out);
   Training training = load_training(o);
   choose_steps(o, training);
-  // In 8 bits, each parameter takes at least a byte. A model that is too large need not be trained.
-  std::int64_t least = weft::parameter_count(training.model->parameters());
-  if (const auto tokenizer = training.data->tokenizer()) least += std::ssize(tokenizer->to_json());
-  if (limits.bytes > 0 && least > limits.bytes)
-    return without_score("too large: at least " + describe_bytes(least), Fault::too_large);
+  if (limits.bytes > 0) {  // a model that is too large need not be trained
+    const std::int64_t bytes = untrained_bytes(o, training);
+    if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes), Fault::too_large);
+  }
   weft::Trainer trainer(*training.model, *training.data, o.training(*training.model));
   weft::RunFolder folder(o.out);
   folder.begin(describe_run(parsed.command, o, training, trainer));
