@@ -193,7 +193,7 @@ Tensor as_stored(const unsigned char* data, const Shape& shape, DType dtype, con
 
 Bytes mapped(const std::string& path) {
   const os::MappedFile file = os::map_file(path);
-  return {file.data, file.size, file.owner, true};
+  return {file.data, static_cast<std::size_t>(file.size), file.owner, true};
 }
 
 // Reads the whole file into memory that a tensor owns.
