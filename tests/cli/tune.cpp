@@ -258,6 +258,10 @@ TEST_CASE("tune: the search tries no settings that are known to be too large or 
   }
   CHECK(large <= 8);
   CHECK(slow <= 30);
+  // The vocabulary of words may be smaller than --vocabulary-size.
+  SearchSpace words = text_space("classifier", {"--tokenizer"});
+  words.most_parameters = 200000;
+  CHECK(next_settings(words, {}, 1)->at("--d-model") == "64");
   // Another architecture may fit.
   trials.clear();
   bool has_other = false;

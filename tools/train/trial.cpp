@@ -67,7 +67,10 @@ std::int64_t untrained_bytes(const TrainOptions& o, const Training& training) {
   const std::string folder = o.out + "/untrained";
   fs::create_directories(folder);
   weft::CheckpointInfo info;
+  info.length = training.data->length();
   info.labels = training.data->labels();
+  info.pad_to = training.data->pad_to();
+  info.pairs = training.data->pairs();
   weft::save_checkpoint(folder, *training.model, *training.data->tokenizer(), info);
   (void)save_in_8_bits(folder, folder);
   const std::int64_t bytes = folder_bytes(folder);

@@ -67,8 +67,10 @@ bool is_beyond(const SearchSpace& space, const Settings& settings, const Trial& 
 // Whether the model is known to be too large: its embeddings alone have too many parameters, or it is at least as large
 // as that of a trial that was too large.
 bool is_too_large(const SearchSpace& space, const std::vector<Trial>& trials, const Settings& settings) {
-  if (space.most_parameters > 0 && position(space, settings, "--vocabulary-size") >= 0 &&
-      position(space, settings, "--d-model") >= 0 &&
+  // For other tokenizers than n-grams, the size of the vocabulary is only a limit.
+  const bool has_buckets = position(space, settings, "--tokenizer") >= 0 && settings.at("--tokenizer") == "ngrams" &&
+                           position(space, settings, "--vocabulary-size") >= 0;
+  if (space.most_parameters > 0 && has_buckets && position(space, settings, "--d-model") >= 0 &&
       std::stoll(settings.at("--vocabulary-size")) * std::stoll(settings.at("--d-model")) > space.most_parameters)
     return true;
   return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
@@ -231,7 +233,9 @@ std::optional<Settings> next_settings(const SearchSpace& space, const std::vecto
     });
   };
   for (const Settings& start : space.starts)
-    if (const auto whole = fitted(space, trials, completed(space, start)); whole && !is_tried(*whole)) return whole;
+    if (const auto whole = fitted(space, trials, completed(space, start));
+        whole && !is_useless(*whole) && !is_tried(*whole))
+      return whole;
   const weft::Random random = weft::Random(seed).split(trials.size());
   for (std::uint64_t i = 0; i < attempts; ++i) {
     const weft::Random attempt = random.split(i);

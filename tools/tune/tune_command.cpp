@@ -208,6 +208,7 @@ class Search {
   }
 
   int finish() {
+    if (trials_.empty()) throw Error("even the smallest settings of the search exceed --size");
     if (best_ == 0)
       throw Error("none of " + std::to_string(trials_.size()) + " trials has a score: " + trials_path(o_.out) +
                   " has the reasons; a longer --time or a larger --size may help");
