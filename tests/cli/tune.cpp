@@ -121,7 +121,7 @@ TEST_CASE("tune: the maximum size limits the checkpoint in 8 bits, and the maxim
   folder.write("texts", "dog number 5\n");
   CHECK(weft("classify " + checkpoint + " " + (folder / "texts")).code == 0);
 
-  const Outcome large = weft(tune + " --trials 1 --size 100 --out " + (folder / "large") + small);
+  const Outcome large = weft(tune + " --trials 1 --size 1k --out " + (folder / "large") + small);
   CHECK(large.code == 1);
   CHECK(contains(large.err, "too large: "));
   CHECK(contains(large.err, "none of 1 trials has a score"));

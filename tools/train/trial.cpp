@@ -115,7 +115,10 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
   fs::remove_all(o.out);
   Training training = load_training(o);
   choose_steps(o, training);
-  if (limits.bytes > 0) {  // a model that is too large need not be trained
+  if (limits.bytes > 0) {  // a model that is too large need not be trained; each parameter takes at least a byte
+    const std::int64_t parameters = weft::parameter_count(training.model->parameters());
+    if (parameters > limits.bytes)
+      return without_score("too large: " + grouped(parameters) + " parameters", Fault::too_large);
     const std::int64_t bytes = untrained_bytes(o, training);
     if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes), Fault::too_large);
   }

@@ -39,7 +39,8 @@ struct Trial {
 // Returns the settings of the next trial. The first trials use the starts, one after the other. Each later trial uses
 // the settings of one of the three best trials, with one to three settings changed. Settings whose model is known to be
 // too large, or whose training is known to take too long, are not tried. Instead, they get fewer channels, a smaller
-// vocabulary, fewer layers or fewer epochs. The result depends only on the arguments. It has no value if the search finds no new settings.
+// vocabulary, fewer layers or fewer epochs. The result depends only on the arguments. It has no value if the search
+// finds no new settings.
 std::optional<Settings> next_settings(const SearchSpace& space, const std::vector<Trial>& trials, std::uint64_t seed);
 
 // Returns the settings that have an effect as options for weft train, in the order of the choices.

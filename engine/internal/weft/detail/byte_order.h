@@ -9,11 +9,15 @@ namespace weft::detail {
 
 inline constexpr bool has_byte_order_of_files = std::endian::native == std::endian::little;
 
-// Reverses the bytes of each of `count` elements of `size` bytes, if the processor's order is not that of files.
-inline void swap_byte_order(void* elements, std::size_t count, std::size_t size) noexcept {
-  if constexpr (has_byte_order_of_files) return;
+// Reverses the bytes of each of `count` elements of `size` bytes.
+inline void reverse_bytes(void* elements, std::size_t count, std::size_t size) noexcept {
   auto* bytes = static_cast<unsigned char*>(elements);
   for (std::size_t i = 0; i < count; ++i, bytes += size) std::reverse(bytes, bytes + size);
+}
+
+// Converts elements between the processor's byte order and that of files.
+inline void swap_byte_order(void* elements, std::size_t count, std::size_t size) noexcept {
+  if constexpr (!has_byte_order_of_files) reverse_bytes(elements, count, size);
 }
 
 // Reads a number from the bytes of a file, and writes one.

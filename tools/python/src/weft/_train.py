@@ -207,8 +207,8 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     eval_every: the number of steps between evaluations on the validation set, each of which saves a checkpoint; by
         default a tenth of the steps, at most 500
     callback: callback(step, loss) is called after each step. If it raises an exception, the run stops
-    lr, schedule, warmup: the highest learning rate (by default 2e-3 for a text and 1e-3 for other data, a tenth of that
-        for Lion), the schedule ("cosine", "linear", "constant" or "inverse-sqrt"), and the number of steps until the
+    lr, schedule, warmup: the highest learning rate (by default 2e-3 for a text and 1e-3 for other data, multiplied by a
+        factor of the optimizer, such as 0.1 for Lion), the schedule ("cosine", "linear", "constant" or "inverse-sqrt"), and the number of steps until the
         highest rate is reached
     optimizer, optimizer_options, weight_decay, clip: see `weft.optim`
     label_smoothing: the share of the target probability that is spread over all classes
