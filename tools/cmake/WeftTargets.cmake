@@ -45,11 +45,15 @@ function(weft_compile_settings target)
   endif()
 endfunction()
 
-# weft_read_once(TARGET HEADER...): precompiles headers that nearly all of a target's sources include, in builds with
-# tests. A source that forgets one of these doesn't compile elsewhere (tests/embed). It is off under ccache, which would
-# need a setting for it (sloppiness = pch_defines,time_macros).
+# Much of the compile time goes into headers. WEFT_UNITY=ON compiles up to eight sources of a folder as one file and
+# precompiles headers, which halves it. A source that forgets an include may then compile; OFF finds it.
+option(WEFT_UNITY "compile small sources of a folder as one file, in half the time" ON)
+
+# weft_read_once(TARGET HEADER...): precompiles headers that nearly all of a target's sources include, if WEFT_UNITY is
+# on, in builds with tests. It is off under ccache, which would need a setting for it (sloppiness =
+# pch_defines,time_macros).
 function(weft_read_once target)
-  if(NOT WEFT_TESTS OR "${CMAKE_CXX_COMPILER_LAUNCHER}${CMAKE_CXX_COMPILER}" MATCHES "ccache")
+  if(NOT WEFT_UNITY OR NOT WEFT_TESTS OR "${CMAKE_CXX_COMPILER_LAUNCHER}${CMAKE_CXX_COMPILER}" MATCHES "ccache")
     return()
   endif()
   foreach(header ${ARGN})
@@ -57,11 +61,41 @@ function(weft_read_once target)
   endforeach()
 endfunction()
 
-# weft_room(ops SEES engine SOURCES a.cpp b.cpp)
+# weft_unity(TARGET [ALONE REGEX...]): compiles the target's sources in groups, if WEFT_UNITY is on. Sources whose path
+# in the current folder, without .cpp, matches ALONE are compiled separately. These define the same names as another
+# source of their folder, take long to compile, or have compiler options of their own.
+function(weft_unity target)
+  cmake_parse_arguments(UNITY "" "" "ALONE" ${ARGN})
+  if(NOT WEFT_UNITY)
+    return()
+  endif()
+  list(JOIN UNITY_ALONE "|" alone)
+  get_target_property(sources ${target} SOURCES)
+  set(folder "")
+  foreach(source IN LISTS sources)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE within)
+    if(NOT within MATCHES "\\.cpp$" OR within MATCHES "^(${alone})\\.cpp$")
+      continue()
+    endif()
+    cmake_path(GET within PARENT_PATH of)
+    if(NOT of STREQUAL folder OR count EQUAL 8)
+      set(folder ${of})
+      cmake_path(GET within STEM first)
+      set(count 0)
+    endif()
+    math(EXPR count "${count} + 1")
+    string(REGEX REPLACE "[^a-zA-Z0-9]+" "_" group "${folder}_${first}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# weft_room(ops SEES engine SOURCES a.cpp b.cpp [ALONE REGEX...])
 # Release is -Os: outside of the kernels -O3 is more than twice the size and no faster. bench: weft-decode-bench
 function(weft_room name)
-  cmake_parse_arguments(ROOM "" "" "SEES;SOURCES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SEES;SOURCES;ALONE" ${ARGN})
   add_library(weft_${name} OBJECT ${ROOM_SOURCES})
+  weft_unity(weft_${name} ALONE ${ROOM_ALONE})
   weft_compile_settings(weft_${name})
   target_compile_options(weft_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
   target_include_directories(weft_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${name})  # its own folders
