@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "system/heap.h"
 #include "weft/error.h"
 #include "weft/os.h"
 
@@ -18,11 +18,11 @@ namespace {
 // because a heap cannot return freed memory that lies below memory in use. When tensor sizes varied, for example with
 // rows of different lengths, this unused memory exceeded the size of all tensors.
 void* system_block(std::size_t size) noexcept {
-  return size < os::huge_page ? std::aligned_alloc(64, size) : os::map_pages(size);
+  return size < os::huge_page ? os::heap_block(size) : os::map_pages(size);
 }
 
 void free_system_block(void* block, std::size_t size) noexcept {
-  if (size < os::huge_page) std::free(block);
+  if (size < os::huge_page) os::free_heap_block(block);
   else os::unmap_pages(block, size);
 }
 

@@ -20,7 +20,7 @@ inline void relax() noexcept {
 #endif
 }
 
-// Runs `handler` in each child of fork(), before fork returns there.
+// Runs `handler` in each child of fork(), before fork returns there. Does nothing on systems without fork().
 void in_forked_children(void (*handler)()) noexcept;
 
 }  // namespace weft::os

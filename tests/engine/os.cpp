@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "system/cgroup.h"
+#include "system/linux/cgroup.h"
 #include "temporary_folder.h"
 #include "weft/error.h"
 

@@ -41,7 +41,8 @@ InputSpec pictures(std::int64_t channels = 2) {
 }
 
 std::string config_of(const std::string& arch, const std::string& more = "") {
-  return std::string(R"({"d_model":6,"layers":2)") + (arch == "tnn" ? "" : R"(,"seq_len":8)") + more + "}";
+  return std::string(R"({"d_model":6,"layers":2)") +
+         (arch == "tnn" ? R"(,"rpe_dim":4,"rpe_layers":1)" : R"(,"seq_len":8)") + more + "}";
 }
 
 std::unique_ptr<Model> made(const std::string& arch, Task task, const InputSpec& input, std::int64_t symbols = 0,

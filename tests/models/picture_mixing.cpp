@@ -32,7 +32,8 @@ InputSpec pictures() {
 }
 
 std::unique_ptr<Model> made(const std::string& arch, const InputSpec& input, const std::string& mixing = "picture") {
-  const std::string config = R"({"d_model":4,"layers":2,)" + std::string(arch == "tnn" ? "" : R"("seq_len":6,)") +
+  const std::string config = R"({"d_model":4,"layers":2,)" +
+                             std::string(arch == "tnn" ? R"("rpe_dim":4,"rpe_layers":1,)" : R"("seq_len":6,)") +
                              R"("mixing":")" + mixing + "\"}";
   auto model = make_model({arch, Task::regression, input.defined() ? 0 : 9, outputs, config, input}, init64);
   randomize(model->parameters(), 0.5);

@@ -1,18 +1,19 @@
 // A folder for a test's files. It is removed with all its contents at the end of the scope.
 #pragma once
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <string>
 
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "weft-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::filesystem::filesystem_error("mkdtemp", name, {});
-    path_ = name;
+    std::random_device random;
+    do {
+      path_ = (std::filesystem::temp_directory_path() / ("weft-test-" + std::to_string(random()))).generic_string();
+    } while (!std::filesystem::create_directory(path_));
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
   }
   ~TemporaryFolder() {
     std::error_code ignored;

@@ -1,5 +1,17 @@
 # The library's dependencies: xsimd (8.1 or newer) and nlohmann_json at build time, OpenMP at run time.
 
+# weft_only(VARIABLE HEADER): if weft is compiled for another system, the folder in VARIABLE may hold the headers of this
+# one, too, such as /usr/include. Replaces it by a folder with a link to HEADER's folder alone.
+function(weft_only variable header)
+  if(NOT CMAKE_CROSSCOMPILING OR NOT ${variable})
+    return()
+  endif()
+  cmake_path(GET header PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/headers)
+  file(CREATE_LINK ${${variable}}/${folder} ${PROJECT_BINARY_DIR}/headers/${folder} SYMBOLIC)
+  set(${variable} ${PROJECT_BINARY_DIR}/headers PARENT_SCOPE)
+endfunction()
+
 # Only xsimd's include folder is used, because the CMake target of 8.1 adds -lxtl. The kernels of generic don't need it.
 if(NOT WEFT_PROCESSOR STREQUAL "other")
   find_path(WEFT_XSIMD_INCLUDE xsimd/xsimd.hpp)
@@ -12,12 +24,14 @@ if(NOT WEFT_PROCESSOR STREQUAL "other")
   if(WEFT_XSIMD_VERSION VERSION_LESS 8.1)
     message(FATAL_ERROR "weft needs xsimd 8.1 or newer and found ${WEFT_XSIMD_VERSION} in ${WEFT_XSIMD_INCLUDE}")
   endif()
+  weft_only(WEFT_XSIMD_INCLUDE xsimd/xsimd.hpp)
 endif()
 
 find_path(WEFT_JSON_INCLUDE nlohmann/json.hpp)
 if(NOT WEFT_JSON_INCLUDE)
   message(FATAL_ERROR "weft needs nlohmann_json and found none (Debian: apt-get install nlohmann-json3-dev)")
 endif()
+weft_only(WEFT_JSON_INCLUDE nlohmann/json.hpp)
 
 # Optional: SentencePiece tokenizers, in a separate library.
 find_path(WEFT_SENTENCEPIECE_INCLUDE sentencepiece_processor.h)
@@ -69,4 +83,7 @@ set(WEFT_THREAD_LIBRARIES Threads::Threads)
 if(WEFT_THREADS STREQUAL "openmp")
   find_package(OpenMP REQUIRED COMPONENTS CXX)
   list(APPEND WEFT_THREAD_LIBRARIES OpenMP::OpenMP_CXX)
+endif()
+if(WIN32)
+  list(APPEND WEFT_THREAD_LIBRARIES synchronization)  # WaitOnAddress
 endif()

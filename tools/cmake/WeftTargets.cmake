@@ -36,6 +36,9 @@ function(weft_compile_settings target)
     target_compile_options(${target} PRIVATE -msse2 -mfpmath=sse)
   endif()
   list(JOIN WEFT_ISA_LIST " " names)
+  if(WIN32)  # Windows 10 and later
+    target_compile_definitions(${target} PRIVATE _WIN32_WINNT=0x0A00)
+  endif()
   target_compile_definitions(${target} PRIVATE "WEFT_BUILT_ISAS=\"${names}\"" "WEFT_PROCESSOR=\"${WEFT_PROCESSOR}\"")
   if(WEFT_SANITIZE)
     # These checks would double the compile time. AddressSanitizer finds the same errors, or weft has no such casts.
@@ -132,6 +135,11 @@ function(weft_kernels isa units)
   else()
     set(level -O2)
   endif()
+  # On Windows, the stack is aligned to 16 bytes, and g++ doesn't align the vectors that it keeps there any further (GCC
+  # bug 54412). The assembler then encodes all moves as those that need no alignment.
+  if(WIN32 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wa,-muse-unaligned-vector-move)
+  endif()
   # Kernels are noexcept and call nothing that throws, so they need no unwind tables. A trait that no line of
   # weft/isas.def has is an error.
   # g++ 12 warns about its own AVX-512 header (GCC bug 105593).
@@ -144,7 +152,7 @@ endfunction()
 # A shared library exports only weft's public names.
 function(weft_hide_symbols name)
   get_target_property(type ${name} TYPE)
-  if(type STREQUAL "SHARED_LIBRARY")
+  if(type STREQUAL "SHARED_LIBRARY" AND NOT WIN32 AND NOT APPLE)
     set(map ${PROJECT_SOURCE_DIR}/tools/cmake/weft.map)
     target_link_options(${name} PRIVATE -Wl,--version-script=${map} -Wl,--gc-sections)
     set_target_properties(${name} PROPERTIES LINK_DEPENDS ${map})

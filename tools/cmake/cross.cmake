@@ -1,8 +1,20 @@
-# A toolchain for Linux on another processor: Debian's cross compiler builds, and qemu-user runs the programs.
-# WEFT_TARGET is the compiler's name for the target: aarch64-linux-gnu, riscv64-linux-gnu, arm-linux-gnueabihf,
-# i686-linux-gnu, s390x-linux-gnu (Debian: apt-get install g++-$WEFT_TARGET qemu-user).
+# A toolchain for another processor or for Windows: Debian's cross compiler builds, and qemu-user or Wine runs the
+# programs. WEFT_TARGET is the compiler's name for the target: aarch64-linux-gnu, riscv64-linux-gnu,
+# arm-linux-gnueabihf, i686-linux-gnu, s390x-linux-gnu (Debian: apt-get install g++-$WEFT_TARGET qemu-user), or
+# x86_64-w64-mingw32 (Debian: apt-get install g++-mingw-w64-x86-64-posix wine64).
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WEFT_TARGET)
 string(REGEX MATCH "^[^-]+" CMAKE_SYSTEM_PROCESSOR ${WEFT_TARGET})
+if(WEFT_TARGET MATCHES "mingw32$")
+  set(CMAKE_SYSTEM_NAME Windows)
+  set(CMAKE_C_COMPILER ${WEFT_TARGET}-gcc-posix)
+  set(CMAKE_CXX_COMPILER ${WEFT_TARGET}-g++-posix)
+  list(APPEND CMAKE_INCLUDE_PATH /usr/include)  # for libraries that are headers alone
+  find_program(weft_wine NAMES wine64 wine64-stable wine PATHS /usr/lib/wine)
+  if(weft_wine)
+    set(CMAKE_CROSSCOMPILING_EMULATOR ${weft_wine})
+  endif()
+  return()
+endif()
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_C_COMPILER ${WEFT_TARGET}-gcc)
 set(CMAKE_CXX_COMPILER ${WEFT_TARGET}-g++)

@@ -1,5 +1,5 @@
 /// \file
-/// The operating system services that weft uses. Only engine/system/ makes POSIX calls.
+/// The operating system services that weft uses. engine/system/ has a folder for each system that implements them.
 #pragma once
 #include <cstddef>
 #include <cstdint>

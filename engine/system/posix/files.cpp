@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <new>
 
-#include "system/descriptor.h"
+#include "system/posix/descriptor.h"
 #include "weft/os.h"
 
 namespace weft::os {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 
-#include "system/temporary.h"
+#include "system/posix/exchange.h"
+#include "system/posix/temporary.h"
 
 namespace weft::os {
 namespace {
@@ -109,7 +109,7 @@ bool NewFolder::take_place(const std::vector<std::string>& left_out) {
   (void)!::fchown(descriptor_, static_cast<uid_t>(-1), old.st_gid);
   if (::fchmod(descriptor_, old.st_mode & 07777) != 0) return false;
   (void)::fsync(descriptor_);
-  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, old_.c_str(), RENAME_EXCHANGE) != 0) return false;
+  if (!exchange_names(path_, old_)) return false;
   const Descriptor parent(open_folder(fs::path(old_).parent_path().string()));
   if (parent >= 0) (void)::fsync(parent);
   return true;

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "system/descriptor.h"
+#include "system/posix/descriptor.h"
 
 namespace weft::os {
 

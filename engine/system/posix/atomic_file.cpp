@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "system/temporary.h"
+#include "system/posix/temporary.h"
 #include "weft/os.h"
 
 namespace weft::os {
@@ -27,9 +27,8 @@ class WithoutFileSizeSignal {
   }
   ~WithoutFileSizeSignal() {
     if (sigismember(&before_, SIGXFSZ) == 1) return;
-    const timespec now{};
-    while (sigtimedwait(&signal_, nullptr, &now) == -1 && errno == EINTR) {
-    }
+    sigset_t pending;
+    if (int number = 0; sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1) sigwait(&signal_, &number);
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;

@@ -1,11 +1,6 @@
-#include "weft/os.h"
-
-#include <fcntl.h>
-#ifdef __linux__
+// What Linux reports about the machine and the process.
 #include <link.h>
-#endif
 #include <sched.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +10,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "system/cgroup.h"
+#include "system/linux/cgroup.h"
+#include "weft/os.h"
 
 namespace weft::os {
 namespace {
@@ -62,7 +58,7 @@ std::int64_t second_cache() noexcept {
   static const std::int64_t bytes = [] {
 #if defined(_SC_LEVEL2_CACHE_SIZE)
     const std::int64_t found = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-#else
+#else  // musl
     const std::int64_t found = 0;
 #endif
     return found > 0 ? found : std::int64_t{512} << 10;
@@ -76,45 +72,6 @@ std::uint64_t physical_memory() noexcept {
   return std::min(pages * page, limits_of_this_process().memory);
 }
 
-namespace {
-
-std::size_t whole_pages(std::size_t bytes) noexcept {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
-  return (bytes + page - 1) / page * page;
-}
-
-}  // namespace
-
-// Maps more than `bytes` so that the block can begin at a multiple of the huge page size. Then unmaps the excess before
-// and after the block.
-void* map_pages(std::size_t bytes) noexcept {
-  if (bytes > SIZE_MAX - 2 * huge_page) return nullptr;
-  const std::size_t size = whole_pages(bytes);
-  void* const mapped = ::mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
-  char* const all = static_cast<char*>(mapped);
-  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(all) % huge_page) % huge_page;
-  char* const block = all + before;
-  if (before > 0) (void)::munmap(all, before);
-  (void)::munmap(block + size, huge_page - before);
-#ifdef MADV_HUGEPAGE
-  (void)::madvise(block, size, MADV_HUGEPAGE);
-#endif
-  return block;
-}
-
-void unmap_pages(void* block, std::size_t bytes) noexcept { (void)::munmap(block, whole_pages(bytes)); }
-
-void small_pages_at_end(void* block, std::size_t bytes) noexcept {
-#ifdef MADV_NOHUGEPAGE
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(block) + bytes, begin = end / huge_page * huge_page;
-  if (begin >= reinterpret_cast<std::uintptr_t>(block) && begin < end)
-    (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_NOHUGEPAGE);
-#else
-  (void)block, (void)bytes;
-#endif
-}
-
 // This function does not use getrusage, because the peak in getrusage includes memory used before exec.
 std::uint64_t peak_resident_memory() noexcept {
   try {
@@ -126,7 +83,6 @@ std::uint64_t peak_resident_memory() noexcept {
   return 0;
 }
 
-#ifdef __linux__
 namespace {
 
 constexpr char of_weft = 0;  // an address in the loaded file that contains weft
@@ -153,8 +109,5 @@ std::vector<std::string> program_files() {
   if (*library != 0) files.emplace_back(library);
   return files;
 }
-#else
-std::vector<std::string> program_files() { return {}; }
-#endif
 
 }  // namespace weft::os

@@ -1,7 +1,6 @@
 #include "system/futex.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,7 +18,5 @@ void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value) no
 void wake(const std::atomic<std::uint32_t>& word) noexcept {
   (void)::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
-
-void in_forked_children(void (*handler)()) noexcept { (void)::pthread_atfork(nullptr, nullptr, handler); }
 
 }  // namespace weft::os

@@ -1,4 +1,4 @@
-#include "system/cgroup.h"
+#include "system/linux/cgroup.h"
 
 #include <algorithm>
 #include <fstream>

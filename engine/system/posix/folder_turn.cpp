@@ -1,6 +1,6 @@
 #include "weft/detail/folder_turn.h"
 
-#include "system/temporary.h"
+#include "system/posix/temporary.h"
 
 namespace weft::os {
 

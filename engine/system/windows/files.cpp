@@ -1,0 +1,69 @@
+// Reading files: mapped, at random offsets, or whole.
+#include <algorithm>
+#include <new>
+
+#include "system/windows/handle.h"
+#include "weft/os.h"
+
+namespace weft::os {
+
+MappedFile map_file(const std::string& path) {
+  const Handle opened(open_to_read(path));
+  MappedFile file;
+  file.size = size_of(opened.get(), path);
+  if (file.size == 0) return file;  // an empty file can't be mapped
+  const Handle mapping(::CreateFileMappingW(opened.get(), nullptr, PAGE_READONLY, 0, 0, nullptr));
+  if (!mapping) fail("map", path);
+  void* data = ::MapViewOfFile(mapping.get(), FILE_MAP_READ, 0, 0, 0);
+  if (data == nullptr) fail("map", path);
+  file.data = static_cast<const unsigned char*>(data);
+  file.owner = std::shared_ptr<const void>(data, [](const void* view) { ::UnmapViewOfFile(view); });
+  return file;
+}
+
+// Unlocking pages that are not locked removes them from the process's working set.
+void forget_pages(const void* begin, std::size_t bytes) noexcept {
+  if (bytes > 0) (void)::VirtualUnlock(const_cast<void*>(begin), bytes);
+}
+
+RandomAccessFile::RandomAccessFile(const std::string& path) : RandomAccessFile(path, value_of(open_to_read(path))) {}
+
+RandomAccessFile::RandomAccessFile(const std::string& path, int open) : path_(path), descriptor_(open) {
+  Handle file(handle_of(open));
+  size_ = size_of(file.get(), path);
+  (void)file.release();
+}
+
+RandomAccessFile::~RandomAccessFile() { ::CloseHandle(handle_of(descriptor_)); }
+
+void RandomAccessFile::read(std::uint64_t offset, void* data, std::size_t bytes) const {
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t count =
+        read_at(handle_of(descriptor_), offset + done, static_cast<char*>(data) + done, bytes - done, path_);
+    if (count == 0) throw Error("[file] \"" + path_ + "\" was truncated while it was being read");
+    done += count;
+  }
+}
+
+std::string read_file(const std::string& path) {
+  const Handle file(open_to_read(path));
+  const std::uint64_t size = size_of(file.get(), path);
+  if (size > physical_memory()) fail("read", path, ERROR_NOT_ENOUGH_MEMORY);
+  try {
+    // The file may grow, so this reads until its end.
+    std::string text;
+    std::size_t done = 0, room = static_cast<std::size_t>(size) + 1;
+    for (;;) {
+      text.resize(done + room);
+      const std::size_t got = read_at(file.get(), done, text.data() + done, room, path);
+      done += got;
+      text.resize(done);
+      if (got == 0) return text;
+      room = std::max<std::size_t>(done / 2, 1 << 16);
+    }
+  } catch (const std::bad_alloc&) {
+    fail("read", path, ERROR_NOT_ENOUGH_MEMORY);
+  }
+}
+
+}  // namespace weft::os

@@ -1,0 +1,31 @@
+# A toolchain for many systems: the clang of PyPI's package ziglang (pip install ziglang), which carries the headers and
+# libraries of each. WEFT_TARGET is zig's name for the target: x86_64-linux-musl and aarch64-linux-musl, whose programs
+# are static; x86_64-linux-gnu.2.28, for any Linux with glibc 2.28 or newer; aarch64-macos, x86_64-macos;
+# x86_64-windows-gnu. It has no OpenMP: -DWEFT_THREADS=pool.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WEFT_TARGET)
+string(REGEX MATCH "^[^-]+" CMAKE_SYSTEM_PROCESSOR ${WEFT_TARGET})
+if(WEFT_TARGET MATCHES "-macos")
+  set(CMAKE_SYSTEM_NAME Darwin)
+  set(CMAKE_INSTALL_NAME_TOOL true)
+elseif(WEFT_TARGET MATCHES "-windows")
+  set(CMAKE_SYSTEM_NAME Windows)
+else()
+  set(CMAKE_SYSTEM_NAME Linux)
+endif()
+# CMake wants a program for each tool.
+set(folder ${CMAKE_BINARY_DIR}/zig-${WEFT_TARGET})
+foreach(tool cc c++ ar ranlib)
+  set(target "")
+  if(tool MATCHES "^c")
+    set(target "-target ${WEFT_TARGET}")
+  endif()
+  if(NOT EXISTS ${folder}/${tool})
+    file(WRITE ${folder}/${tool} "#!/bin/sh\nexec python3 -m ziglang ${tool} ${target} \"$@\"\n")
+    file(CHMOD ${folder}/${tool} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  endif()
+endforeach()
+set(CMAKE_C_COMPILER ${folder}/cc)
+set(CMAKE_CXX_COMPILER ${folder}/c++)
+set(CMAKE_AR ${folder}/ar)
+set(CMAKE_RANLIB ${folder}/ranlib)
+list(APPEND CMAKE_INCLUDE_PATH /usr/include)  # for libraries that are headers alone
