@@ -85,17 +85,17 @@ Run on_threads(const Function& f, const std::vector<Tensor>& in, const Tensor& d
 
 Tensor transposed(const Tensor& x) { return transpose(x, 0, 1); }
 
-struct Sizes {
+struct ProductSizes {
   int64_t m, n, k;
 };
-constexpr Sizes all_sizes[] = {{1, 1, 1},  {1, 40, 33},   {5, 67, 129},  {8, 33, 300},
-                               {13, 5, 7}, {61, 131, 64}, {97, 70, 2500}};
+constexpr ProductSizes all_sizes[] = {{1, 1, 1},  {1, 40, 33},   {5, 67, 129},  {8, 33, 300},
+                                      {13, 5, 7}, {61, 131, 64}, {97, 70, 2500}};
 
 }  // namespace
 
 TEST_CASE("bf16 linear: values and gradients, weight and bias bf16 or f32") {
   for_every_isa([] {
-    for (const Sizes& s : all_sizes)
+    for (const ProductSizes& s : all_sizes)
       for (const DType parameters : {DType::f32, DType::bf16}) {
         CAPTURE(s.m);
         CAPTURE(s.n);
@@ -123,7 +123,7 @@ TEST_CASE("bf16 linear: values and gradients, weight and bias bf16 or f32") {
 TEST_CASE("bf16 linear: strided and empty matrices") {
   const auto linear_of = [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); };
   for_every_isa([&] {
-    for (const Sizes& s : {Sizes{5, 67, 129}, Sizes{61, 131, 64}, Sizes{33, 40, 2501}}) {
+    for (const ProductSizes& s : {ProductSizes{5, 67, 129}, ProductSizes{61, 131, 64}, ProductSizes{33, 40, 2501}}) {
       CAPTURE(s.m);
       const Tensor b = made({s.n}, 3, DType::f32), dy = transposed(made({s.n, s.m}, 4)), dy64 = wide(dy);
       const Tensor xs[] = {transposed(made({s.k, s.m}, 1)), slice(made({s.m, s.k + 3}, 1), 1, 2, s.k + 2)};
@@ -140,7 +140,7 @@ TEST_CASE("bf16 linear: strided and empty matrices") {
           CHECK(same_bits(packed_linear(x, PackedWeight(w), b), linear(x, raw::contiguous(w), b)));
         }
     }
-    for (const Sizes& s : {Sizes{0, 3, 4}, Sizes{3, 0, 4}, Sizes{3, 5, 0}}) {
+    for (const ProductSizes& s : {ProductSizes{0, 3, 4}, ProductSizes{3, 0, 4}, ProductSizes{3, 5, 0}}) {
       const Tensor b = made({s.n}, 3);
       const Run run = on_threads(linear_of, {made({s.m, s.k}, 1), made({s.n, s.k}, 2), b}, made({s.m, s.n}, 4));
       CHECK(run.gradients[0].shape() == Shape{s.m, s.k});
@@ -153,7 +153,7 @@ TEST_CASE("bf16 linear: strided and empty matrices") {
 }
 
 TEST_CASE("bf16 linear: every epilogue is applied to the f32 sums and rounded once") {
-  for (const Sizes& s : all_sizes) {
+  for (const ProductSizes& s : all_sizes) {
     const Tensor x = made({s.m, s.k}, 1), w = made({s.n, s.k}, 2, DType::f32), b = made({s.n}, 3, DType::f32),
                  gate = made({s.m, s.n}, 4), residual = made({s.m, s.n}, 5);
     const Tensor w64 = rounded(w), p = add(matmul(wide(x), transposed(w64)), wide(b)),

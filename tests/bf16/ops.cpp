@@ -21,7 +21,7 @@ struct Given {
   Kind kind = Kind::bf16;
 };
 
-struct Case {
+struct Bf16Case {
   std::string name;
   std::vector<Given> inputs;
   Function run;
@@ -39,7 +39,7 @@ Tensor gated(const Tensor& gate, const Tensor& x, Activation f) {
   return op->recording ? detail::record(std::move(op), in, std::move(y)) : y;
 }
 
-std::vector<Tensor> made(const Case& c) {
+std::vector<Tensor> made(const Bf16Case& c) {
   std::vector<Tensor> all;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
     const Given& g = c.inputs[i];
@@ -77,7 +77,7 @@ Differentiated run(const Function& f, const std::vector<Tensor>& inputs) {
 
 bool is_rounded(const Tensor& got, const Tensor& wide) { return same_bits(got, raw::convert(wide, got.dtype())); }
 
-void check(const Case& c) {
+void check(const Bf16Case& c) {
   CAPTURE(c.name);
   const std::vector<Tensor> inputs = made(c);
   const Differentiated got = run(c.run, inputs), wide = run(c.run, widened(inputs));
@@ -104,14 +104,14 @@ void check(const Case& c) {
 }
 
 // Checks the cases on every instruction set.
-void check(const std::vector<Case>& cases) {
+void check(const std::vector<Bf16Case>& cases) {
   for (Isa isa : available_isas()) {
     CAPTURE(isa_name(isa));
     Context context;
     context.set_isa(isa);
     context.set_threads(1);
     const ContextScope scope(context);
-    for (const Case& c : cases) check(c);
+    for (const Bf16Case& c : cases) check(c);
   }
 }
 
@@ -123,7 +123,7 @@ const std::vector<Shape> shapes = {{0}, {1}, {3}, {15}, {16}, {17}, {33}, {67}, 
 }  // namespace
 
 TEST_CASE("bf16: arithmetic rounds each element once") {
-  std::vector<Case> cases;
+  std::vector<Bf16Case> cases;
   for (const Shape& shape : shapes) {
     const Given x{shape}, away{shape, 0.5, 3};
     cases.push_back({"add", {x, x}, [](Ins in) { return add(in[0], in[1]); }});
@@ -163,7 +163,7 @@ TEST_CASE("bf16: arithmetic rounds each element once") {
 }
 
 TEST_CASE("bf16: gradients of arithmetic with broadcasting are summed before they are rounded") {
-  std::vector<Case> cases;
+  std::vector<Bf16Case> cases;
   const std::vector<std::vector<Given>> pairs = {{{{5, 131}}, {{131}, 0.5, 3}}, {{{300, 17}}, {{300, 1}, 0.5, 3}},
                                                  {{{}}, {{7, 3}, 0.5, 3}},      {{{4, 1, 19}}, {{33, 1}, 0.5, 3}},
                                                  {{{3, 0}}, {{1}, 0.5, 3}},     {{{257, 67}}, {{}, 0.5, 3}}};
@@ -180,7 +180,7 @@ TEST_CASE("bf16: gradients of arithmetic with broadcasting are summed before the
 }
 
 TEST_CASE("bf16: activations and gates") {
-  std::vector<Case> cases;
+  std::vector<Bf16Case> cases;
   for (const auto& named : activation_names) {
     const Activation f = named.value;
     for (const Shape& shape : {Shape{0}, Shape{37}, Shape{3, 1009}, Shape{33013}}) {
@@ -209,7 +209,7 @@ TEST_CASE("bf16: exp and sqrt, whose gradients are computed from the rounded val
 }
 
 TEST_CASE("bf16: sums, means and maxima are computed in f32") {
-  std::vector<Case> cases;
+  std::vector<Bf16Case> cases;
   for (const Shape& shape : {Shape{1}, Shape{67}, Shape{5, 131}, Shape{300, 3, 67}, Shape{2, 70001}, Shape{40000, 3}}) {
     const auto last = static_cast<std::int64_t>(shape.size()) - 1;
     cases.push_back({"sum", {{shape}}, [](Ins in) { return sum(in[0]); }});
@@ -231,7 +231,7 @@ TEST_CASE("bf16: sums, means and maxima are computed in f32") {
 }
 
 TEST_CASE("bf16: norms with parameters in f32") {
-  std::vector<Case> cases;
+  std::vector<Bf16Case> cases;
   for (const Shape& shape : {Shape{1, 1}, Shape{5, 3}, Shape{67, 17}, Shape{3, 131}, Shape{129, 512}, Shape{0, 4}}) {
     const Shape row{shape.back()};
     cases.push_back(
@@ -277,7 +277,7 @@ TEST_CASE("bf16: a norm with a residual equals the norm of the rounded sum") {
 }
 
 TEST_CASE("bf16: softmax, whose gradient is computed from the rounded value") {
-  std::vector<Case> cases;
+  std::vector<Bf16Case> cases;
   for (const Shape& shape : {Shape{1, 1}, Shape{3, 7}, Shape{67, 17}, Shape{5, 1009}, Shape{0, 3}, Shape{9, 2049}})
     for (std::int64_t dim : {0, 1})
       cases.push_back({"log_softmax", {{shape, -9, 9}}, [dim](Ins in) { return log_softmax(in[0], dim); }});
@@ -286,7 +286,7 @@ TEST_CASE("bf16: softmax, whose gradient is computed from the rounded value") {
     Context context;
     context.set_isa(isa);
     const ContextScope scope(context);
-    for (const Case& c : cases) {
+    for (const Bf16Case& c : cases) {
       const Tensor x = made(c)[0], wide = widened(x);
       const Differentiated got = run([](Ins in) { return softmax(in[0], 1); }, {x});
       CHECK(is_rounded(got.y, softmax(wide, 1)));
@@ -305,7 +305,7 @@ TEST_CASE("bf16: softmax, whose gradient is computed from the rounded value") {
 }
 
 TEST_CASE("bf16: cross entropy is f32, and its gradient is rounded once") {
-  std::vector<Case> cases;
+  std::vector<Bf16Case> cases;
   for (const Shape& shape : {Shape{1, 1}, Shape{3, 7}, Shape{67, 17}, Shape{5, 1009}, Shape{300, 131}})
     for (double range : {3.0, 30.0}) {
       cases.push_back({"cross_entropy",
@@ -322,7 +322,7 @@ TEST_CASE("bf16: cross entropy is f32, and its gradient is rounded once") {
 }
 
 TEST_CASE("bf16: lookup of rows of a table, whose gradients are summed in f32") {
-  std::vector<Case> cases;
+  std::vector<Bf16Case> cases;
   for (const Shape& table : {Shape{1, 1}, Shape{7, 3}, Shape{50, 67}, Shape{3, 1009}, Shape{1000, 5}, Shape{5, 0}})
     for (std::int64_t count : {0, 1, 700})
       cases.push_back({"embedding", {numbers({count}, static_cast<double>(table[0])), {table}}, [](Ins in) {

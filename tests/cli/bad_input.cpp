@@ -4,13 +4,12 @@
 #include <signal.h>
 
 #include "command.h"
+#include "small_run.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 
 namespace weft::test {
 namespace {
-
-const std::string sizes = " --layers 1 --d-model 8 --seq-len 8 ";
 
 // A folder with a text, a table, and the checkpoint of a small gMLP.
 class Fixture {
@@ -28,7 +27,7 @@ class Fixture {
     folder.write("list.json", "[1]");
     folder.write("twice.json", R"({"d_model": 8, "layers": 1, "d_model": 16})");
     folder.write("short", "abcdef");
-    const Outcome made = weft("train --arch gmlp --text " + text() + sizes + "--steps 2 --out " + run());
+    const Outcome made = weft("train --arch gmlp --text " + text() + tiny_sizes + "--steps 2 --out " + run());
     REQUIRE(made.code == 0);
     model_ = folder.read("run/last/model.safetensors");
     config_ = folder.read("run/last/config.json");
@@ -94,7 +93,7 @@ TEST_CASE_FIXTURE(Fixture, "training data that can't be used") {
     refuses(data + "--pad-to " + length, "--pad-to: expected exact or a whole number of at least 2, got", 2);
   for (const std::string part : {"1", "-0.1", "nan", "x"})
     refuses(data + "--word-dropout " + part, "--word-dropout", 2);
-  refuses(data + sizes + "--pad-to 9", "at most 8 tokens, the model's maximum, got 9");
+  refuses(data + tiny_sizes + "--pad-to 9", "at most 8 tokens, the model's maximum, got 9");
   refuses(gmlp + "--text " + text() + " --columns text=1", "--columns requires --data", 2);
 }
 
@@ -162,7 +161,7 @@ TEST_CASE_FIXTURE(Fixture, "training options that are invalid") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "a checkpoint is replaced only on request, even by a run that is stopped immediately") {
-  const std::string train = "train --arch gmlp --text " + text() + sizes + "--seed 2 --steps 3 --out " + run();
+  const std::string train = "train --arch gmlp --text " + text() + tiny_sizes + "--seed 2 --steps 3 --out " + run();
   const std::string state = folder.read("run/last/training.safetensors");
   refuses(train, "--overwrite");
   refuses(train, "--resume");
@@ -210,7 +209,7 @@ TEST_CASE_FIXTURE(Fixture,
                   "a loss that is not finite: the error names the step, and the last good checkpoint is kept") {
   const std::string before = folder.read("run/last/model.safetensors");
   const Outcome outcome =
-      weft("train --arch gmlp --text " + text() + sizes + "--steps 300 --eval-every 200 " + "--overwrite --out " +
+      weft("train --arch gmlp --text " + text() + tiny_sizes + "--steps 300 --eval-every 200 " + "--overwrite --out " +
            run() + " --optimizer sgd --schedule constant --warmup 0 --clip 0 --lr 1e30");
   CAPTURE(outcome.err);
   CHECK(outcome.code == 1);

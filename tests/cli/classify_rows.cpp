@@ -12,18 +12,17 @@
 namespace weft::test {
 namespace {
 
-const std::string small = sizes + "--min-count 1 --threads 1 ";
-
 // A run on colors and winds. Its text is in the columns "note" and "more".
-class Rows {
+class TextColumns {
  public:
-  Rows() {
+  TextColumns() {
     std::string csv = "id,kind,note,more\n";
     for (int i = 0; i < 20; ++i)
       csv += std::to_string(i) + (i % 2 ? ",wind,north south,west\n" : ",colour,red,green\n");
     folder.write("train.csv", csv);
-    const Outcome trained = weft("train --arch gmlp --data " + (folder / "train.csv") +
-                                 " --columns text=note+more,label=kind" + small + "--steps 40 --lr 5e-3 --out " + run);
+    const Outcome trained =
+        weft("train --arch gmlp --data " + (folder / "train.csv") + " --columns text=note+more,label=kind" + row_sizes +
+             "--steps 40 --lr 5e-3 --out " + run);
     REQUIRE(trained.code == 0);
     classifier.emplace(load_checkpoint(run));
   }
@@ -60,7 +59,7 @@ bool says(const Outcome& outcome, const std::string& file, const std::string& fo
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Rows, "weft classify: it reads each format of training with the columns of training") {
+TEST_CASE_FIXTURE(TextColumns, "weft classify: it reads each format of training with the columns of training") {
   const std::vector<std::string> texts = {"red green", "north south west", "blue"};
   const std::string want = answers(texts), columns = "text in columns \"note\" and \"more\"";
   const auto gives = [&](const Outcome& outcome, const std::string& file, const std::string& format) {
@@ -107,7 +106,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: it reads each format of training with th
   gives(weft("classify " + run + " - --format csv <" + (folder / "a.csv")), "-", "CSV with a header, " + columns);
 }
 
-TEST_CASE_FIXTURE(Rows, "weft classify: if a run of another version doesn't record columns, options name them") {
+TEST_CASE_FIXTURE(TextColumns, "weft classify: if a run of another version doesn't record columns, options name them") {
   auto json = nlohmann::ordered_json::parse(folder.read("run/run.json"));
   CHECK(json["found"]["columns"].dump() == R"(["note","more"])");
   json["found"].erase("columns");
@@ -116,7 +115,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: if a run of another version doesn't reco
              "CSV with a header, text in columns \"note\" and \"more\""));
 }
 
-TEST_CASE_FIXTURE(Rows, "weft classify: lines that only look like rows are texts") {
+TEST_CASE_FIXTURE(TextColumns, "weft classify: lines that only look like rows are texts") {
   for (const std::string content :
        {"red, green\nnorth, south\n", "wind, north\ncolour, red\n", "red;green\n", "red\tgreen\n",
         "\"red\", she said\n", "{red}\n", "note\nred\n", "\n\n", "red\r\n\r\ngreen", "[{\"note\": 1}]\n"}) {
@@ -143,7 +142,7 @@ TEST_CASE_FIXTURE(Rows, "weft classify: lines that only look like rows are texts
 }
 
 TEST_CASE_FIXTURE(
-    Rows, "weft classify --csv: the original rows, with quotes and line ends, and the predictions beside them") {
+    TextColumns, "weft classify --csv: the original rows, with quotes and line ends, and the predictions beside them") {
   const std::string csv =
       "label,note,more,probability\r\n"
       "\"a \"\"b\"\"\",\"red\r\nred\",\"green, green\",\n"
@@ -174,7 +173,7 @@ TEST_CASE_FIXTURE(
   CHECK(json.at("labels")[0].at("label") == (*classifier)("red").label);
 }
 
-TEST_CASE_FIXTURE(Rows, "weft classify: rows that can't be classified") {
+TEST_CASE_FIXTURE(TextColumns, "weft classify: rows that can't be classified") {
   CHECK(fails_with(
       classify("a.csv", "title,body\nred,green\n"), 1,
       "a.csv\": expected the text in column \"note\"; the file has the columns \"title\", \"body\" (--columns "
@@ -208,8 +207,8 @@ TEST_CASE("weft classify, eval: --literal-quotes is that of the run, and other f
   for (int i = 0; i < 20; ++i) csv += i % 2 ? "wind,\"north\"\n" : "colour,\"red\n";
   folder.write("train.csv", csv);
   const std::string run = folder / "run";
-  REQUIRE(weft("train --arch gmlp --data " + (folder / "train.csv") + " --literal-quotes" + small + "--steps 3 --out " +
-               run)
+  REQUIRE(weft("train --arch gmlp --data " + (folder / "train.csv") + " --literal-quotes" + row_sizes +
+               "--steps 3 --out " + run)
               .code == 0);
   folder.write("a.csv", "text\n\"red\n");
   const Outcome classified = weft("classify " + run + " " + (folder / "a.csv") + " --csv");

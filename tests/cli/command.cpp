@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -77,7 +78,12 @@ Outcome weft_killed_after(const std::string& arguments, int milliseconds, int si
   return finish(child, folder);
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
 
 bool fails_with(const Outcome& outcome, int code, const std::string& part) {
   const std::string& err = outcome.err;

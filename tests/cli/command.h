@@ -2,6 +2,9 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
+
+#include "contains.h"
 
 namespace weft::test {
 
@@ -23,10 +26,10 @@ Outcome weft_with_signal(const std::string& arguments, const std::string& text, 
 // Starts weft, sends the signal after this many milliseconds, and waits for the end.
 Outcome weft_killed_after(const std::string& arguments, int milliseconds, int signal);
 
-bool contains(const std::string& text, const std::string& part);
 // Returns whether the exit code is `code`, standard output is empty, and standard error is one line that starts with
 // "weft: " and contains `part`.
 bool fails_with(const Outcome& outcome, int code, const std::string& part);
+std::vector<std::string> lines_of(const std::string& text);
 // Returns the number after the last `label` in the text, or NaN if there is none.
 double number_after(const std::string& text, const std::string& label);
 

@@ -16,7 +16,7 @@
 namespace weft::test {
 namespace {
 
-const std::string format = "huggingface-fnet";
+const std::string fnet_format = "huggingface-fnet";
 
 // An FNet with random values.
 Checkpoint fnet(Task task, std::shared_ptr<const Tokenizer> tokenizer, const std::string& head = "task") {
@@ -49,7 +49,7 @@ std::shared_ptr<const Tokenizer> pieces() {
   return tokenizer_from_json(learned.dump());
 }
 
-std::string rows() {
+std::string numbered_rows() {
   std::string text = "label,text\n";
   for (int i = 0; i < 12; ++i) text += std::to_string(i % 3 + 1) + ",the quick line " + std::to_string(i) + "\n";
   return text;
@@ -60,14 +60,14 @@ std::string rows() {
 TEST_CASE("weft convert: to weft's format and back, with notes on what can't be stored or is left out") {
   const TemporaryFolder folder;
   const std::string in = folder / "in", own = folder / "own", back = folder / "back";
-  (void)save_checkpoint_as(format, in, fnet(Task::masked_lm, ids()));
+  (void)save_checkpoint_as(fnet_format, in, fnet(Task::masked_lm, ids()));
   const Outcome there = weft("convert " + in + " " + own);
   CAPTURE(there.err);
   REQUIRE(there.code == 0);
   CHECK(contains(there.out, "huggingface-fnet -> weft: fnet masked-lm, "));
   CHECK(contains(there.out, "note: there is neither a spiece.model nor a tokenizer.json: write texts as token ids"));
   CHECK(load_checkpoint(own).info.format.empty());
-  const Outcome here = weft("convert --from weft --to " + format + " " + own + " " + back);
+  const Outcome here = weft("convert --from weft --to " + fnet_format + " " + own + " " + back);
   REQUIRE(here.code == 0);
   CHECK(contains(here.out, "weft -> huggingface-fnet"));
   CHECK(contains(here.out, "note: this format can't store the tokenizer (ids)"));
@@ -77,7 +77,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what can't be 
                    "already contains a checkpoint, or a part of one (model.safetensors): --overwrite replaces it"));
   CHECK(weft("convert --overwrite " + in + " " + own).code == 0);
   CHECK(fails_with(weft("convert " + in + " " + in), 1, "the checkpoint to be converted"));
-  CHECK(fails_with(weft("convert --from " + format + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
+  CHECK(fails_with(weft("convert --from " + fnet_format + " " + in + "/model.safetensors " + in + " --overwrite"), 1,
                    "the checkpoint to be converted"));
   folder.write("theirs/config.json", "{}");
   CHECK(fails_with(weft("convert " + in + " " + (folder / "theirs")), 1, "already contains a checkpoint"));
@@ -87,7 +87,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what can't be 
   folder.write("nothing/config.json", "{}");
   CHECK(fails_with(weft("convert " + (folder / "nothing") + " " + (folder / "x")), 1,
                    "doesn't name its format: give --from"));
-  CHECK(fails_with(weft("convert --from " + format + " " + (folder / "nothing") + " " + (folder / "x")), 1,
+  CHECK(fails_with(weft("convert --from " + fnet_format + " " + (folder / "nothing") + " " + (folder / "x")), 1,
                    "nothing/model.safetensors"));
   // Converts a run.
   folder.write("text", small_text());
@@ -95,7 +95,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what can't be 
   REQUIRE(weft("train --arch fnet --text " + (folder / "text") +
                " --layers 1 --d-model 8 --seq-len 8 --steps 2 --out " + run)
               .code == 0);
-  const Outcome of_run = weft("convert " + run + " " + (folder / "hf") + " --to " + format);
+  const Outcome of_run = weft("convert " + run + " " + (folder / "hf") + " --to " + fnet_format);
   CAPTURE(of_run.err);
   CHECK(of_run.code == 0);
   CHECK(contains(of_run.out, "note: the model has no pooler"));
@@ -103,7 +103,7 @@ TEST_CASE("weft convert: to weft's format and back, with notes on what can't be 
   REQUIRE(weft("train --arch gmlp --text " + (folder / "text") +
                " --layers 1 --d-model 8 --seq-len 8 --steps 2 --out " + (folder / "gmlp"))
               .code == 0);
-  CHECK(fails_with(weft("convert " + (folder / "gmlp") + " " + (folder / "no") + " --to " + format), 1,
+  CHECK(fails_with(weft("convert " + (folder / "gmlp") + " " + (folder / "no") + " --to " + fnet_format), 1,
                    "the format is for FNet, but this model has the architecture gmlp"));
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
 }
@@ -130,7 +130,7 @@ TEST_CASE("weft convert: a state dict with its arguments continues texts as befo
 
 TEST_CASE("weft info of another program's checkpoint names its format") {
   const TemporaryFolder folder;
-  (void)save_checkpoint_as(format, folder / "in", fnet(Task::masked_lm, ids()));
+  (void)save_checkpoint_as(fnet_format, folder / "in", fnet(Task::masked_lm, ids()));
   const Outcome info = weft("info " + (folder / "in"));
   CAPTURE(info.err);
   REQUIRE(info.code == 0);
@@ -147,9 +147,9 @@ TEST_CASE(
   const auto tokenizer = pieces();
   if (!tokenizer) return;
   const std::string classifier = folder / "classifier", words = folder / "words", base = folder / "base";
-  (void)save_checkpoint_as(format, classifier, fnet(Task::classifier, tokenizer));
-  (void)save_checkpoint_as(format, words, fnet(Task::masked_lm, tokenizer));
-  (void)save_checkpoint_as(format, base, fnet(Task::classifier, tokenizer, "pooler"));
+  (void)save_checkpoint_as(fnet_format, classifier, fnet(Task::classifier, tokenizer));
+  (void)save_checkpoint_as(fnet_format, words, fnet(Task::masked_lm, tokenizer));
+  (void)save_checkpoint_as(fnet_format, base, fnet(Task::classifier, tokenizer, "pooler"));
   folder.write("texts", "the quick\nline 7\n");
   const auto first = [&](const Outcome& outcome) {
     CAPTURE(outcome.err);
@@ -177,7 +177,7 @@ TEST_CASE(
   CHECK(filled.code == 0);
   CHECK(padded.code == 0);
   CHECK(filled.out != padded.out);
-  folder.write("rows.csv", rows());
+  folder.write("rows.csv", numbered_rows());
   const std::string eval = "eval " + classifier + " --json --data " + (folder / "rows.csv");
   CHECK(first(weft(eval))["predicted"] == 12);
   CHECK(first(weft(eval))["loss"] != first(weft(eval + " --pad-to 32"))["loss"]);

@@ -13,8 +13,8 @@ namespace weft::test {
 namespace {
 
 // Rows in a folder, and the command that trains on them.
-struct Rows {
-  Rows() { folder.write("rows.csv", small_csv()); }
+struct AveragedRun {
+  AveragedRun() { folder.write("rows.csv", small_csv()); }
   TemporaryFolder folder;
   std::string train = "train --arch gmlp --data " + (folder / "rows.csv") + sizes + "--min-count 1 --threads 1 ";
 };
@@ -23,7 +23,8 @@ NamedParameters parameters_of(const std::string& folder) { return load_checkpoin
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Rows, "weft train --ema: checkpoints have the average, and a resumed run gives the same bits") {
+TEST_CASE_FIXTURE(AveragedRun,
+                  "weft train --ema: checkpoints have the average, and a resumed run gives the same bits") {
   CHECK(weft(train + "--steps 8 --ema 0.5 --out " + (folder / "whole")).code == 0);
   CHECK(weft(train + "--steps 8 --out " + (folder / "plain")).code == 0);
   const auto run = nlohmann::json::parse(folder.read("whole/run.json"));
@@ -44,7 +45,7 @@ TEST_CASE_FIXTURE(Rows, "weft train --ema: checkpoints have the average, and a r
   CHECK(fails_with(weft(train + "--ema 1 --steps 2 --out " + (folder / "bad")), 2, "--ema"));
 }
 
-TEST_CASE_FIXTURE(Rows, "weft train --rates: parameters with rate 0 don't change") {
+TEST_CASE_FIXTURE(AveragedRun, "weft train --rates: parameters with rate 0 don't change") {
   CHECK(weft(train + "--steps 1 --lr 1e-30 --out " + (folder / "start")).code == 0);
   CHECK(weft(train + "--steps 4 --rates embedding=0,blocks.0.sgu=2 --out " + (folder / "run")).code == 0);
   CHECK(nlohmann::json::parse(folder.read("run/run.json")).at("training").at("rates") == "embedding=0,blocks.0.sgu=2");

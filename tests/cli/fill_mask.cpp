@@ -12,8 +12,8 @@ namespace weft::test {
 TEST_CASE("weft fill-mask: prints a line for each gap, or a JSON object for each text") {
   const TemporaryFolder folder;
   folder.write("text", small_text());
-  const std::string run = folder / "run", sizes = " --layers 1 --d-model 16 --seq-len 16 --steps 3 --out ";
-  REQUIRE(weft("train --arch fnet --text " + (folder / "text") + sizes + run).code == 0);
+  const std::string run = folder / "run", small = " --layers 1 --d-model 16 --seq-len 16 --steps 3 --out ";
+  REQUIRE(weft("train --arch fnet --text " + (folder / "text") + small + run).code == 0);
   folder.write("in", "\xEF\xBB\xBFthe qu[mask]ck\n[mask]x[mask]\n");
   const Outcome plain = weft("fill-mask " + run + " " + (folder / "in") + " --top 2");
   CAPTURE(plain.err);
@@ -35,7 +35,7 @@ TEST_CASE("weft fill-mask: prints a line for each gap, or a JSON object for each
   CHECK(fails_with(weft("fill-mask " + run + " " + (folder / "utf16")), 1, "UTF-16"));
   CHECK(fails_with(weft("fill-mask " + run + " " + (folder / "missing")), 1, "missing"));
   CHECK(fails_with(weft("fill-mask " + run + " " + (folder / "in") + " >/dev/full"), 1, "standard output"));
-  REQUIRE(weft("train --arch gmlp --text " + (folder / "text") + sizes + (folder / "lm")).code == 0);
+  REQUIRE(weft("train --arch gmlp --text " + (folder / "text") + small + (folder / "lm")).code == 0);
   CHECK(fails_with(weft("fill-mask " + (folder / "lm") + " " + (folder / "in")), 1,
                    "expected a checkpoint with the task masked-lm"));
   CHECK(fails_with(weft("fill-mask " + (folder / "lm") + " </dev/null"), 1,

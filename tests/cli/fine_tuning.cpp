@@ -22,8 +22,8 @@ std::string named_rows(const std::vector<std::string>& names) {
 }
 
 // A trained classifier of colors, numbers and winds.
-struct Classified {
-  Classified() {
+struct TrainedOnWords {
+  TrainedOnWords() {
     folder.write("rows", named_rows({"colour", "number", "wind"}));
     const Outcome trained = weft("train --arch fnet --data " + (folder / "rows") + sizes +
                                  "--min-count 1 --steps 150 --lr 5e-3 --out " + (folder / "first"));
@@ -41,7 +41,7 @@ struct Classified {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Classified,
+TEST_CASE_FIXTURE(TrainedOnWords,
                   "weft train --from: the same number of labels with other names, some of which are known") {
   const std::string text = "red green blue and 3";
   folder.write("other", named_rows({"wind", "breeze", "number"}));
@@ -68,7 +68,8 @@ TEST_CASE_FIXTURE(Classified,
   CHECK_FALSE(contains(weft("train --resume " + (folder / "run") + " --steps 2").err, "known to"));
 }
 
-TEST_CASE_FIXTURE(Classified, "weft train --from: rows are padded as for the classifier, unless --pad-to is given") {
+TEST_CASE_FIXTURE(TrainedOnWords,
+                  "weft train --from: rows are padded as for the classifier, unless --pad-to is given") {
   for (const std::string padding : {"exact", "7"}) {
     CAPTURE(padding);
     const std::int64_t kept = padding == "exact" ? 0 : 7;
@@ -87,7 +88,7 @@ TEST_CASE_FIXTURE(Classified, "weft train --from: rows are padded as for the cla
   }
 }
 
-TEST_CASE_FIXTURE(Classified,
+TEST_CASE_FIXTURE(TrainedOnWords,
                   "weft train --resume: a run.json without pad-to comes from rows that fill the sequences") {
   REQUIRE(weft(from("rows") + "--pad-to exact").code == 0);
   REQUIRE(weft("train --from " + (folder / "run") + " --pad-to 8 --steps 1 --data " + (folder / "rows") + " --out " +
@@ -101,7 +102,7 @@ TEST_CASE_FIXTURE(Classified,
   CHECK(load_checkpoint(folder / "old").info.pad_to == 8);
 }
 
-TEST_CASE_FIXTURE(Classified,
+TEST_CASE_FIXTURE(TrainedOnWords,
                   "weft train --from: rows that fill sequences of one length fill those of another length") {
   const std::string rows = " --steps 1 --overwrite --data " + (folder / "rows") + " --out ";
   const auto filled = [&](const std::string& options) {
@@ -123,7 +124,7 @@ TEST_CASE_FIXTURE(Classified,
   CHECK(filled("--from " + (folder / "lm")) == 8);
 }
 
-TEST_CASE_FIXTURE(Classified, "weft train --from reads the rows once, so they may come from a pipe") {
+TEST_CASE_FIXTURE(TrainedOnWords, "weft train --from reads the rows once, so they may come from a pipe") {
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   const std::string run = "timeout 60 sh -c 'cat " + (folder / "rows") + " >" + (folder / "pipe") +
                           " & exec timeout 20 \"$WEFT\" " + from("pipe") + "' >" + (folder / "said") + " 2>&1";

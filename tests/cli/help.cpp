@@ -12,13 +12,6 @@
 namespace weft::test {
 namespace {
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 // Returns the subcommands that weft --help lists.
 std::vector<std::string> listed_commands() {
   std::vector<std::string> commands;

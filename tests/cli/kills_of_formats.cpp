@@ -42,7 +42,7 @@ struct Replaced {
   const char *old_config, *new_config;
 };
 
-const Replaced all[] = {
+const Replaced replacements[] = {
     {"weft's over Hugging Face's", "huggingface-fnet", "weft", "fnet", Task::classifier, R"({"d_model":8,"layers":1})",
      R"({"d_model":8,"layers":1})"},
     {"Hugging Face's over another", "huggingface-fnet", "huggingface-fnet", "fnet", Task::classifier,
@@ -69,7 +69,7 @@ std::string extension(const fs::path& path) { return path.filename().string().su
 
 TEST_CASE("weft convert: killed at any change to a file, it leaves the old folder or the new one") {
   if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // not set with sanitizers
-  for (const Replaced& replaced : all) {
+  for (const Replaced& replaced : replacements) {
     CAPTURE(replaced.name);
     const TemporaryFolder folder;
     const auto save = [&](const char* format, const std::string& to, const char* config, double values) {
@@ -105,7 +105,7 @@ TEST_CASE("weft convert: killed at any change to a file, it leaves the old folde
 
 TEST_CASE("weft convert: a folder that contains more than files is the old one, the new one, or refused") {
   if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;
-  for (const Replaced& replaced : all) {
+  for (const Replaced& replaced : replacements) {
     CAPTURE(replaced.name);
     const TemporaryFolder folder;
     const auto save = [&](const char* format, const std::string& to, const char* config, double values) {

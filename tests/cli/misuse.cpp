@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "command.h"
+#include "small_run.h"
 #include "temporary_folder.h"
 #include "tools/console/command.h"
 #include "train_support.h"
@@ -16,17 +17,15 @@
 namespace weft::test {
 namespace {
 
-const std::string small = " --layers 1 --d-model 8 --seq-len 8 ";
-
-class Files {
+class TextAndRows {
  public:
-  Files() {
+  TextAndRows() {
     folder.write("text", small_text());
     folder.write("rows", "1,a,b\n2,a,b\n1,c,d\n2,c,d\n");
   }
   std::string train(const std::string& options) const {
-    return "train --arch gmlp --steps 2 --overwrite --out " + (folder / "run") + small + "--text " + (folder / "text") +
-           " " + options;
+    return "train --arch gmlp --steps 2 --overwrite --out " + (folder / "run") + tiny_sizes + "--text " +
+           (folder / "text") + " " + options;
   }
   TemporaryFolder folder;
 };
@@ -40,7 +39,7 @@ class Sorter : public Gmlp {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Files, "options without effect are refused or reported") {
+TEST_CASE_FIXTURE(TextAndRows, "options without effect are refused or reported") {
   const auto refused = [&](const std::string& options, const std::string& part, int code) {
     const Outcome outcome = weft(train(options));
     CAPTURE(outcome.err);
@@ -100,7 +99,7 @@ TEST_CASE("info of an architecture that only classifies") {
   CHECK(contains(out.str(), "architecture sorter\ntask classifier\nvocabulary 65\noutputs 3\n"));
 }
 
-TEST_CASE_FIXTURE(Files,
+TEST_CASE_FIXTURE(TextAndRows,
                   "a text that is too short, or a model that is too large, is refused before there are weights") {
   const std::string gmlp = "train --arch gmlp --out " + (folder / "run") + " --text " + (folder / "text") + " ";
   CHECK(fails_with(weft(gmlp + "--seq-len 2000000"), 1, "too few for sequences of 2000000"));
@@ -110,7 +109,7 @@ TEST_CASE_FIXTURE(Files,
   CHECK_FALSE(std::filesystem::exists(folder / "run"));
 }
 
-TEST_CASE_FIXTURE(Files, "errors explain batches that don't fit") {
+TEST_CASE_FIXTURE(TextAndRows, "errors explain batches that don't fit") {
   REQUIRE(weft(train("")).code == 0);
   const std::string eval = "eval --checkpoint " + (folder / "run") + " --text " + (folder / "text");
   CHECK(fails_with(weft(eval + " --batch 1000000000000"), 1,
@@ -122,7 +121,7 @@ TEST_CASE_FIXTURE(Files, "errors explain batches that don't fit") {
       "expected sequences of at least 2 tokens, got 1"));
 }
 
-TEST_CASE_FIXTURE(Files, "a checkpoint may be given by one of its files") {
+TEST_CASE_FIXTURE(TextAndRows, "a checkpoint may be given by one of its files") {
   REQUIRE(weft(train("")).code == 0);
   const auto info = [&](const std::string& path) { return weft("info --checkpoint " + path); };
   const std::string run = folder / "run/last";
@@ -138,7 +137,7 @@ TEST_CASE_FIXTURE(Files, "a checkpoint may be given by one of its files") {
   CHECK(fails_with(weft("info --checkpoint " + run + "/missing"), 1, "missing/model.safetensors"));
 }
 
-TEST_CASE_FIXTURE(Files, "a pipe in place of config.json is refused, and weft does not wait for it") {
+TEST_CASE_FIXTURE(TextAndRows, "a pipe in place of config.json is refused, and weft does not wait for it") {
   REQUIRE(weft(train("")).code == 0);
   const std::string config = folder / "run/best/config.json";
   std::filesystem::remove(config);
@@ -147,14 +146,14 @@ TEST_CASE_FIXTURE(Files, "a pipe in place of config.json is refused, and weft do
   CHECK(weft(train("--seed 2")).code == 0);  // removes the pipe with the run that it replaces
 }
 
-TEST_CASE_FIXTURE(Files, "an error names a config.json that is nested too deeply") {
+TEST_CASE_FIXTURE(TextAndRows, "an error names a config.json that is nested too deeply") {
   REQUIRE(weft(train("")).code == 0);
   folder.write("run/best/config.json", "{\"config\": " + std::string(20, '[') + std::string(20, ']') + "}");
   CHECK(fails_with(weft("info --checkpoint " + (folder / "run")), 1,
                    "\"" + (folder / "run/best/config.json") + "\": [json] expected at most 16 levels of nesting"));
 }
 
-TEST_CASE_FIXTURE(Files, "a byte order mark is not a symbol of a text") {
+TEST_CASE_FIXTURE(TextAndRows, "a byte order mark is not a symbol of a text") {
   const auto trained = [&](const std::string& text) {
     folder.write("text", text);
     const Outcome outcome = weft(train(""));
@@ -172,7 +171,7 @@ TEST_CASE_FIXTURE(Files, "a byte order mark is not a symbol of a text") {
   CHECK(fails_with(weft(train("")), 1, "invalid UTF-8 at byte 6"));
 }
 
-TEST_CASE_FIXTURE(Files, "eval of a model whose outputs are not finite is an error") {
+TEST_CASE_FIXTURE(TextAndRows, "eval of a model whose outputs are not finite is an error") {
   const SmallTask broken = small_task("gmlp", Task::causal_lm);
   for (auto& [name, parameter] : broken.model->parameters())
     if (name == "head.weight") {  // finite, but a product with any number above 1 is infinite
@@ -186,7 +185,7 @@ TEST_CASE_FIXTURE(Files, "eval of a model whose outputs are not finite is an err
   CHECK(fails_with(outcome, 1, "the loss of \"" + (folder / "broken") + "\" on these data is "));
 }
 
-TEST_CASE_FIXTURE(Files, "closed standard streams: no other file takes their place") {
+TEST_CASE_FIXTURE(TextAndRows, "closed standard streams: no other file takes their place") {
   for (const std::string closed : {"2>&-", "<&-", "<&- 2>&-"}) {
     CAPTURE(closed);
     const Outcome outcome = weft(train("--eval-every 2 --log " + (folder / "log") + " " + closed));
@@ -204,14 +203,14 @@ TEST_CASE_FIXTURE(Files, "closed standard streams: no other file takes their pla
   CHECK(weft("info --checkpoint " + (folder / "run")).code == 0);
 }
 
-TEST_CASE_FIXTURE(Files, "a symbolic link without target in place of the folder") {
+TEST_CASE_FIXTURE(TextAndRows, "a symbolic link without target in place of the folder") {
   std::filesystem::create_symlink(folder / "nowhere", folder / "link");
   CHECK(fails_with(
-      weft("train --arch gmlp --steps 2" + small + "--text " + (folder / "text") + " --out " + (folder / "link")), 1,
-      "it is a link to \"" + (folder / "nowhere") + "\", which doesn't exist"));
+      weft("train --arch gmlp --steps 2" + tiny_sizes + "--text " + (folder / "text") + " --out " + (folder / "link")),
+      1, "it is a link to \"" + (folder / "nowhere") + "\", which doesn't exist"));
 }
 
-TEST_CASE_FIXTURE(Files, "errors state the reason and a remedy") {
+TEST_CASE_FIXTURE(TextAndRows, "errors state the reason and a remedy") {
   CHECK(fails_with(weft(train("--arch fnet --task causal-lm")), 1,
                    "[fnet] this architecture does not support the task causal-lm; its tasks are masked-lm, classifier, "
                    "regression, multilabel, "

@@ -15,13 +15,6 @@
 namespace weft::test {
 namespace {
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 // A run of an architecture on 60 pictures, tested on 12.
 class PictureRun {
  public:

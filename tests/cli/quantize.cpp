@@ -16,10 +16,10 @@ namespace weft::test {
 namespace {
 
 // A run for each task, in a folder with its data.
-struct Runs {
+struct RunOfEachTask {
   TemporaryFolder folder;
 
-  Runs() {
+  RunOfEachTask() {
     folder.write("text", small_text());
     folder.write("csv", small_csv());
     const std::string train = "train --steps 30 --lr 0.01" + sizes + "--out ";
@@ -44,7 +44,7 @@ std::vector<double> line_of(const std::string& out, const std::string& label) {
 }  // namespace
 
 TEST_CASE("weft quantize: prints size, loss and metrics before and after, on the run's own data or on given data") {
-  const Runs runs;
+  const RunOfEachTask runs;
   for (const std::string to : {"bf16", "int8"})
     for (const std::string run : {"lm", "masked", "rows"}) {
       CAPTURE(to);
@@ -81,7 +81,7 @@ TEST_CASE("weft quantize: prints size, loss and metrics before and after, on the
 }
 
 TEST_CASE("weft quantize: commands on a quantized checkpoint compute in bf16 by default") {
-  const Runs runs;
+  const RunOfEachTask runs;
   runs.folder.write("in", "red green blue\nnorth\n");
   runs.folder.write("gaps", "qu[mask]ck\n");
   for (const std::string to : {"bf16", "int8"}) {
@@ -118,7 +118,7 @@ TEST_CASE("weft quantize: commands on a quantized checkpoint compute in bf16 by 
 }
 
 TEST_CASE("weft quantize: refusals, which write nothing") {
-  const Runs runs;
+  const RunOfEachTask runs;
   const std::string lm = runs.at("lm"), out = " --out " + runs.at("out");
   const auto refused = [&](const std::string& arguments, int code, const std::string& part) {
     const Outcome outcome = weft("quantize " + arguments);
@@ -154,7 +154,7 @@ TEST_CASE("weft quantize: refusals, which write nothing") {
 }
 
 TEST_CASE("weft quantize: without data it only prints the sizes, and how to measure more") {
-  const Runs runs;
+  const RunOfEachTask runs;
   std::filesystem::create_directories(runs.at("apart"));
   std::filesystem::copy(runs.at("lm/best"), runs.at("apart/model"));
   const Outcome apart = weft("quantize " + runs.at("apart/model") + " --to int8 --out " + runs.at("lm8"));

@@ -14,7 +14,7 @@ namespace {
 
 using report::Json;
 
-const std::string small = " --layers 1 --d-model 16 --steps 40 --lr 5e-3 --threads 1 ";
+const std::string short_run = " --layers 1 --d-model 16 --steps 40 --lr 5e-3 --threads 1 ";
 
 // Rows of 2 to 7 words. The words of a row determine its label for the task, except for some rows.
 std::string table_for(const std::string& task) {
@@ -41,8 +41,8 @@ std::string table_for(const std::string& task) {
 }
 
 // The rows of a task, which are also its validation set.
-struct Rows {
-  explicit Rows(const std::string& task) {
+struct TaskRows {
+  explicit TaskRows(const std::string& task) {
     folder.write("rows.csv", table_for(task));
     const std::string file = folder / "rows.csv";
     options = "--task " + task + " --data " + file + " --validation " + file;
@@ -55,7 +55,7 @@ struct Described {
   // Makes the report of a small run with these options.
   explicit Described(const TemporaryFolder& folder, const std::string& options, const report::RunOptions& of = {}) {
     const std::string run = folder / "run";
-    const Outcome trained = weft("train --arch gmlp --overwrite --out " + run + small + options);
+    const Outcome trained = weft("train --arch gmlp --overwrite --out " + run + short_run + options);
     CAPTURE(trained.err);
     REQUIRE(trained.code == 0);
     page = report::read_run(run, "run", of);
@@ -79,7 +79,7 @@ double mean_of(const Json& list, const std::string& field) {
 }  // namespace
 
 TEST_CASE("report of a multilabel run: its figures have the run's micro F1 and average precision") {
-  const Rows rows("multilabel");
+  const TaskRows rows("multilabel");
   const Described run(rows.folder, rows.options + " --seq-len 8");
   const Json& figure = run.figure(0);
   CHECK(figure["kind"] == "precision_recall");
@@ -99,7 +99,7 @@ TEST_CASE("report of a multilabel run: its figures have the run's micro F1 and a
 }
 
 TEST_CASE("report of a regression: its figures have the run's MAE and R2, also with Huber's loss") {
-  const Rows rows("regression");
+  const TaskRows rows("regression");
   const std::string options = rows.options + " --seq-len 8 --huber 1";
   const Described run(rows.folder, options);
   const Json& targets = run.figure(0)["targets"];
@@ -124,7 +124,7 @@ TEST_CASE("report of a regression: its figures have the run's MAE and R2, also w
 }
 
 TEST_CASE("report of a tagger: spans give the run's span F1 and belong to their sentences") {
-  const Rows rows("tagging");
+  const TaskRows rows("tagging");
   const Described run(rows.folder, rows.options + " --seq-len 6");
   const Json& figure = run.figure(0);
   CHECK(figure["kind"] == "spans");

@@ -15,8 +15,6 @@
 namespace weft::test {
 namespace {
 
-const std::string small = sizes + "--min-count 1 --threads 1 ";
-
 const char* const names[] = {"colour", "number", "wind"};
 
 // The rows of small_rows with label names, in one of the formats.
@@ -54,7 +52,7 @@ TEST_CASE("weft train and eval on rows") {
   for (const std::string& arch : own_architectures)
     for (const std::string padding : {"exact", "7"}) {
       CAPTURE(arch);
-      const Outcome trained = weft("train --arch " + arch + " --data " + csv + " --validation " + csv + small +
+      const Outcome trained = weft("train --arch " + arch + " --data " + csv + " --validation " + csv + row_sizes +
                                    "--steps 30 --eval-every 30 " + "--pad-to " + padding + " --overwrite --out " + run);
       CAPTURE(trained.err);
       CHECK(trained.code == 0);
@@ -72,13 +70,13 @@ TEST_CASE("weft train and eval on rows") {
     }
   // Rows without a text are used and counted. Control characters in column names don't reach the terminal.
   folder.write("odd", "label,te\x1B[31mxt\n1,red sky here\n2,\n1, \n2,blue sea now\n");
-  const Outcome odd = weft("train --arch gmlp --data " + (folder / "odd") + " --columns label=label" + small +
+  const Outcome odd = weft("train --arch gmlp --data " + (folder / "odd") + " --columns label=label" + row_sizes +
                            "--steps 1 --overwrite --out " + run);
   CHECK(contains(odd.err, "text in column \"te\\x1B[31mxt\"; 4 rows, 2 labels: 1, 2; 2 rows with an empty text\n"));
   // Uses the old names of the options, and held-out rows.
-  const Outcome held_out = weft("train --arch gmlp --csv " + csv + small + "--steps 2 --overwrite --out " + run);
+  const Outcome held_out = weft("train --arch gmlp --csv " + csv + row_sizes + "--steps 2 --overwrite --out " + run);
   CHECK(std::isfinite(number_after(held_out.out, "validation accuracy ")));
-  CHECK(weft("train --arch gmlp --csv " + csv + " --csv-test " + csv + small + "--steps 2 --overwrite --out " + run)
+  CHECK(weft("train --arch gmlp --csv " + csv + " --csv-test " + csv + row_sizes + "--steps 2 --overwrite --out " + run)
             .code == 0);
   CHECK(weft("eval --checkpoint " + run + " --csv " + csv).code == 0);
 }
@@ -91,8 +89,8 @@ TEST_CASE("weft train: every format, including a folder, gives the same model, w
   const LabeledTexts rows = small_rows();
   for (const Format& format : all) {
     CAPTURE(format.file);
-    const Outcome trained = weft("train --arch gmlp --data " + (folder / format.file) + " " + format.options + small +
-                                 "--steps 60 --lr 5e-3 --overwrite --out " + (folder / "run"));
+    const Outcome trained = weft("train --arch gmlp --data " + (folder / format.file) + " " + format.options +
+                                 row_sizes + "--steps 60 --lr 5e-3 --overwrite --out " + (folder / "run"));
     CAPTURE(trained.err);
     CHECK(trained.code == 0);
     CHECK(contains(trained.err, format.file + ": " + format.says));
@@ -105,8 +103,8 @@ TEST_CASE("weft train: every format, including a folder, gives the same model, w
   }
   for (std::size_t i = 0; i < rows.texts.size(); ++i)
     folder.write("d/" + std::string(names[rows.labels[i]]) + "/" + std::to_string(i), rows.texts[i]);
-  const Outcome trained =
-      weft("train --arch gmlp --data " + (folder / "d") + small + "--steps 2 --overwrite --out " + (folder / "run"));
+  const Outcome trained = weft("train --arch gmlp --data " + (folder / "d") + row_sizes +
+                               "--steps 2 --overwrite --out " + (folder / "run"));
   CHECK(contains(trained.err, "d: a folder for each label; 60 rows, 3 labels: colour, number, wind\n"));
   CHECK(contains(folder.read("run/last/config.json"), "\"colour\",\n    \"number\",\n    \"wind\""));
 }
@@ -116,7 +114,7 @@ TEST_CASE("weft train and eval: bad rows are omitted and counted") {
   folder.write("csv", small_csv() + "1,a\n\"2\",\"\",\"\xFF\"\n");
   folder.write("test", small_csv() + "4,,a\n");
   const std::string train =
-      "train --arch gmlp --data " + (folder / "csv") + small + "--steps 2 --out " + (folder / "run");
+      "train --arch gmlp --data " + (folder / "csv") + row_sizes + "--steps 2 --out " + (folder / "run");
   CHECK(fails_with(weft(train), 1, "csv\": row 61: expected 3 columns"));
   const Outcome trained = weft(train + " --skip-bad-rows");
   CHECK(trained.code == 0);
@@ -129,7 +127,7 @@ TEST_CASE("weft train and eval: bad rows are omitted and counted") {
   CHECK(number_after(left_out.out, "predicted ") == 60);
   folder.write("several", "__label__a __label__b x y\n__label__b z\n__label__a u\n");
   CHECK(contains(
-      weft("train --arch gmlp --data " + (folder / "several") + small + "--steps 1 --out " + (folder / "s")).err,
+      weft("train --arch gmlp --data " + (folder / "several") + row_sizes + "--steps 1 --out " + (folder / "s")).err,
       "; 1 row with several labels, of which only the first is used\n"));
 }
 
@@ -140,7 +138,7 @@ class Classified {
  public:
   Classified() {
     folder.write("rows", formats()[1].content);
-    const Outcome trained = weft("train --arch fnet --data " + (folder / "rows") + small +
+    const Outcome trained = weft("train --arch fnet --data " + (folder / "rows") + row_sizes +
                                  "--steps 150 --lr 5e-3 --out " + (folder / "run"));
     REQUIRE(trained.code == 0);
   }

@@ -7,6 +7,8 @@
 namespace weft::test {
 
 inline const std::string sizes = " --layers 1 --d-model 16 --seq-len 8 --batch 4 ";
+inline const std::string row_sizes = sizes + "--min-count 1 --threads 1 ";
+inline const std::string tiny_sizes = " --layers 1 --d-model 8 --seq-len 8 ";
 
 inline std::string small_csv() {
   std::string csv;

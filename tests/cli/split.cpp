@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-const std::string small = sizes + "--min-count 1 --threads 1 ";
-
 // Rows with alternating labels.
 std::string rotating(int rows, int labels) {
   std::string csv = "text,label\n";
@@ -26,15 +24,16 @@ std::string rotating(int rows, int labels) {
   return csv;
 }
 
-struct Rows {
-  Rows() {
+struct SplitRows {
+  SplitRows() {
     folder.write("csv", small_csv());
     std::string test;
     for (int i = 0; i < 30; ++i) test += std::to_string(i % 3 + 1) + ",,red two south " + std::to_string(i) + "\n";
     folder.write("test", test);
   }
   std::string train(const std::string& more, const std::string& run = "run") const {
-    return "train --arch gmlp --data " + (folder / "csv") + small + "--overwrite --out " + (folder / run) + " " + more;
+    return "train --arch gmlp --data " + (folder / "csv") + row_sizes + "--overwrite --out " + (folder / run) + " " +
+           more;
   }
   std::vector<json> tests(const std::string& run = "run") const {
     std::istringstream text(folder.read(run + "/metrics.jsonl"));
@@ -50,10 +49,10 @@ struct Rows {
 }  // namespace
 
 TEST_CASE_FIXTURE(
-    Rows, "rows: a share is held out for validation, some rows of each of alternating labels, and is reported") {
+    SplitRows, "rows: a share is held out for validation, some rows of each of alternating labels, and is reported") {
   for (const int labels : {5, 10, 100}) {
     folder.write("rows", rotating(1000, labels));
-    const Outcome trained = weft("train --arch gmlp --data " + (folder / "rows") + small +
+    const Outcome trained = weft("train --arch gmlp --data " + (folder / "rows") + row_sizes +
                                  "--steps 1 --overwrite --out " + (folder / "run"));
     CAPTURE(trained.err);
     REQUIRE(trained.code == 0);
@@ -70,7 +69,7 @@ TEST_CASE_FIXTURE(
   CHECK(settings()["found"]["data"] != found);
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: a file for validation, and errors that name absent labels") {
+TEST_CASE_FIXTURE(SplitRows, "rows: a file for validation, and errors that name absent labels") {
   folder.write("two", "1,,red\n2,,two\n1,,red green\n");
   const Outcome trained = weft(train("--steps 1 --validation " + (folder / "two")));
   CAPTURE(trained.err);
@@ -92,7 +91,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a file for validation, and errors that name absen
   CHECK(fails_with(weft(train("--validation " + (folder / "none"))), 1, "none"));
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: texts that are in both the training and the validation or test file are counted") {
+TEST_CASE_FIXTURE(SplitRows, "rows: texts that are in both the training and the validation or test file are counted") {
   const std::string csv = folder / "csv";
   const Outcome same = weft(train("--steps 1 --validation " + csv + " --test " + csv));
   CHECK(contains(same.err, "rows of the validation set whose text also occurs in the training set: 60 of 60\n"));
@@ -105,7 +104,8 @@ TEST_CASE_FIXTURE(Rows, "rows: texts that are in both the training and the valid
   CHECK_FALSE(contains(others.err, "also occurs in the training set"));
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, with the best checkpoint, and chooses nothing") {
+TEST_CASE_FIXTURE(SplitRows,
+                  "rows: the test is measured once, at the end, with the best checkpoint, and chooses nothing") {
   const std::string test = "--test " + (folder / "test");
   const Outcome trained = weft(train("--steps 30 --eval-every 10 --lr 5e-3 " + test));
   CAPTURE(trained.err);
@@ -152,7 +152,7 @@ TEST_CASE_FIXTURE(Rows, "rows: the test is measured once, at the end, with the b
   }
 }
 
-TEST_CASE_FIXTURE(Rows, "rows: a stopped run is tested after it has ended, and a continued run is tested again") {
+TEST_CASE_FIXTURE(SplitRows, "rows: a stopped run is tested after it has ended, and a continued run is tested again") {
   const std::string test = "--test " + (folder / "test"), resume = "train --resume " + (folder / "run");
   CHECK(weft_with_signal(train("--steps 4000 --eval-every 1000 " + test), "step 200/", SIGINT).code == 128 + SIGINT);
   CHECK(tests().empty());
@@ -177,7 +177,7 @@ TEST_CASE_FIXTURE(Rows, "rows: a stopped run is tested after it has ended, and a
   CHECK(tests().size() == 1);
 }
 
-TEST_CASE_FIXTURE(Rows, "a message names labels that are never predicted, with their numbers of rows") {
+TEST_CASE_FIXTURE(SplitRows, "a message names labels that are never predicted, with their numbers of rows") {
   std::string rows;
   for (int i = 0; i < 400; ++i) rows += (i % 40 == 7 ? "rare" : "usual") + (",,words " + std::to_string(i)) + "\n";
   folder.write("csv", rows);
@@ -190,7 +190,7 @@ TEST_CASE_FIXTURE(Rows, "a message names labels that are never predicted, with t
   CHECK_FALSE(contains(trained.err, "usual ("));
 }
 
-TEST_CASE_FIXTURE(Rows, "the best checkpoint by another measure, which run.json and the state record") {
+TEST_CASE_FIXTURE(SplitRows, "the best checkpoint by another measure, which run.json and the state record") {
   const Outcome trained = weft(train("--steps 30 --eval-every 3 --lr 1e-2 --best-by f1"));
   CAPTURE(trained.out);
   CHECK(contains(trained.out, ", by macro F1 "));

@@ -11,7 +11,7 @@
 namespace weft::test {
 namespace {
 
-const std::string small = " --layers 1 --d-model 16 --seq-len 8 --min-count 1 --steps 120 --lr 1e-2 --threads 1 ";
+const std::string task_sizes = " --layers 1 --d-model 16 --seq-len 8 --min-count 1 --steps 120 --lr 1e-2 --threads 1 ";
 
 // 60 rows whose labels follow from their words.
 std::string rows_for(const std::string& task) {
@@ -44,7 +44,7 @@ TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
     const TemporaryFolder folder;
     folder.write("rows.csv", rows_for(c.task));
     const std::string rows = folder / "rows.csv", run = folder / "run";
-    const std::string train = "train --arch gmlp --task " + c.task + " --data " + rows + small;
+    const std::string train = "train --arch gmlp --task " + c.task + " --data " + rows + task_sizes;
     const Outcome trained = weft(train + "--test " + rows + " --out " + run);
     CAPTURE(trained.err);
     CAPTURE(trained.out);
@@ -96,8 +96,8 @@ TEST_CASE("tasks on rows: predict reads the same columns as training") {
   folder.write("titles.csv", "title,text\nlow,word 3\n");
   folder.write("lines", "low\n");
   const std::string run = folder / "run";
-  REQUIRE(weft("train --arch gmlp --task regression --data " + (folder / "rows.csv") + " --columns text=title" + small +
-               "--out " + run)
+  REQUIRE(weft("train --arch gmlp --task regression --data " + (folder / "rows.csv") + " --columns text=title" +
+               task_sizes + "--out " + run)
               .code == 0);
   CHECK(weft("predict " + run + " " + (folder / "titles.csv")).out ==
         weft("predict " + run + " " + (folder / "lines")).out);
@@ -229,7 +229,8 @@ TEST_CASE("tasks on rows: bad targets are refused in one line") {
   folder.write("bad.csv", "text,label\nred,1\nblue,x\ngreen,2\n");
   folder.write("tags.csv", "text,label\nred blue,A\ngreen,A\nblue,A\n");
   const auto train = [&](const std::string& task, const std::string& file) {
-    return weft("train --arch tnn --task " + task + " --data " + (folder / file) + small + "--out " + (folder / "run"));
+    return weft("train --arch tnn --task " + task + " --data " + (folder / file) + task_sizes + "--out " +
+                (folder / "run"));
   };
   CHECK(contains(train("regression", "bad.csv").err, "the label \"x\" of the row \"blue\": expected numbers"));
   CHECK(contains(train("tagging", "tags.csv").err, "a tag for each of 2 words, got 1"));

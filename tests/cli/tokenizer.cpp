@@ -14,7 +14,7 @@
 namespace weft::test {
 namespace {
 
-const std::string sizes = " --layers 1 --d-model 16 --seq-len 8 --batch 4 --steps 3 --overwrite ";
+const std::string three_steps = " --layers 1 --d-model 16 --seq-len 8 --batch 4 --steps 3 --overwrite ";
 
 bool has_sentencepiece() {
   const Outcome help = weft("train --help");
@@ -30,7 +30,7 @@ TEST_CASE("weft train --tokenizer: each kind trains, evaluates and continues a t
   for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
     CAPTURE(kind);
     const Outcome trained =
-        weft("train --arch gmlp" + text + sizes + "--split 90/10/0 --tokenizer " + kind + " --out " + run);
+        weft("train --arch gmlp" + text + three_steps + "--split 90/10/0 --tokenizer " + kind + " --out " + run);
     CAPTURE(trained.err);
     REQUIRE(trained.code == 0);
     CHECK(load_checkpoint(run).tokenizer->kind() == kind);
@@ -82,24 +82,24 @@ TEST_CASE("weft tokenizer train: a file for any task") {
   for (const std::string& data : {"--arch gmlp --text " + (folder / "text"), "--arch fnet --text " + (folder / "text"),
                                   "--arch fnet --csv " + (folder / "rows")}) {
     CAPTURE(data);
-    const Outcome trained = weft("train " + data + sizes + "--tokenizer " + file + " --out " + (folder / "run"));
+    const Outcome trained = weft("train " + data + three_steps + "--tokenizer " + file + " --out " + (folder / "run"));
     CAPTURE(trained.err);
     CHECK(trained.code == 0);
     CHECK(load_checkpoint(folder / "run").tokenizer->to_json() + "\n" == json);
   }
   for (const std::string kind : {"characters", "bytes"}) {
     REQUIRE(weft("tokenizer train " + (folder / "text") + " --kind " + kind + " --out " + file).code == 0);
-    CHECK(weft("train --arch gmlp --csv " + (folder / "rows") + sizes + "--tokenizer " + file + " --out " +
+    CHECK(weft("train --arch gmlp --csv " + (folder / "rows") + three_steps + "--tokenizer " + file + " --out " +
                (folder / "run"))
               .code == 0);
   }
   REQUIRE(weft("tokenizer train " + (folder / "text") + " --kind characters --task causal-lm --out " + file).code == 0);
-  const Outcome masked = weft("train --arch fnet --text " + (folder / "text") + sizes + "--tokenizer " + file +
+  const Outcome masked = weft("train --arch fnet --text " + (folder / "text") + three_steps + "--tokenizer " + file +
                               " --out " + (folder / "m"));
   CHECK(fails_with(masked, 1, "needs a tokenizer with a mask symbol"));
-  CHECK(fails_with(
-      weft("train --arch gmlp --csv " + (folder / "rows") + sizes + "--tokenizer " + file + " --out " + (folder / "m")),
-      1, "was not made for a classifier"));
+  CHECK(fails_with(weft("train --arch gmlp --csv " + (folder / "rows") + three_steps + "--tokenizer " + file +
+                        " --out " + (folder / "m")),
+                   1, "was not made for a classifier"));
 }
 
 TEST_CASE("weft tokenizer train: a text from a pipe, which can be read once") {
@@ -134,7 +134,8 @@ TEST_CASE("weft tokenizer: bpe and unigram, if weft has SentencePiece") {
     CHECK(contains(small.err, "; choose a larger size"));
     const std::string run = folder / kind;
     for (const std::string& tokenizer : {file, kind + " --vocabulary-size 300"})
-      CHECK(weft("train --arch gmlp --text " + (folder / "text") + sizes + "--tokenizer " + tokenizer + " --out " + run)
+      CHECK(weft("train --arch gmlp --text " + (folder / "text") + three_steps + "--tokenizer " + tokenizer +
+                 " --out " + run)
                 .code == 0);
     CHECK(contains(weft("generate --prompt 'Zoë ' --tokens 4 --checkpoint " + run).out, "Zoë "));
   }
@@ -178,7 +179,8 @@ TEST_CASE("tokenizers that are invalid") {
   folder.write("tokens.json", "{\"unit\":\"words\"}");
   folder.write("noise", "noise");
   folder.write("half.json", "{\"unit\":\"words\",\"wor");
-  const std::string train = "train --arch gmlp --text " + (folder / "text") + sizes + "--out " + (folder / "run") + " ";
+  const std::string train =
+      "train --arch gmlp --text " + (folder / "text") + three_steps + "--out " + (folder / "run") + " ";
   for (const std::string none : {"syllables", "missing.bpe", "missing.model"}) {
     const Outcome refused = weft(train + "--tokenizer " + none);
     CHECK(
@@ -236,9 +238,8 @@ TEST_CASE("a resumed run uses its own tokenizer, even if the tokenizer's file ha
   const std::string learn = "tokenizer train " + (folder / "text") + " --out " + file + " --kind ";
   REQUIRE(weft(learn + "wordpunct").code == 0);
   const std::string json = folder.read("tokens.json");
-  REQUIRE(
-      weft("train --arch gmlp --text " + (folder / "text") + sizes + "--tokenizer " + file + " --out " + run).code ==
-      0);
+  REQUIRE(weft("train --arch gmlp --text " + (folder / "text") + three_steps + "--tokenizer " + file + " --out " + run)
+              .code == 0);
   CHECK(contains(folder.read("run/run.json"), "\"tokenizer\": \"" + file + "\""));
   REQUIRE(weft(learn + "bytes").code == 0);
   CHECK(weft("train --steps 5 --resume " + run).code == 0);

@@ -14,13 +14,7 @@
 #include "train/train_steps.h"
 
 namespace weft::test {
-namespace {
-
 using nlohmann::json;
-
-const std::string small = sizes + "--min-count 1 --threads 1 ";
-
-}  // namespace
 
 TEST_CASE("steps from the number of rows: five epochs, at least 1,000 or 100 epochs, at most 20,000 or one epoch") {
   const auto steps = [](std::int64_t rows, std::int64_t micro_batches = 1) {
@@ -52,7 +46,7 @@ TEST_CASE("weft train: epochs instead of steps, steps from the data, and at leas
   folder.write("csv", small_csv());
   folder.write("text", small_text());
   const std::string train =
-      "train --arch gmlp --data " + (folder / "csv") + small + "--overwrite --out " + (folder / "run") + " ";
+      "train --arch gmlp --data " + (folder / "csv") + row_sizes + "--overwrite --out " + (folder / "run") + " ";
   const auto steps = [&](const std::string& options) {
     const Outcome outcome = weft(train + options);
     CAPTURE(outcome.err);
@@ -84,8 +78,8 @@ TEST_CASE("weft train: epochs instead of steps, steps from the data, and at leas
 TEST_CASE("weft train --folds: a run for each fold, tested on its part, with the mean and standard deviation") {
   const TemporaryFolder folder;
   folder.write("csv", small_csv());
-  const std::string options = "train --arch gmlp --data " + (folder / "csv") + small + "--steps 30 --lr 1e-2 ";
-  const std::string endless = "train --arch gmlp --data " + (folder / "csv") + small + "--steps 100000 --lr 1e-2 ";
+  const std::string options = "train --arch gmlp --data " + (folder / "csv") + row_sizes + "--steps 30 --lr 1e-2 ";
+  const std::string endless = "train --arch gmlp --data " + (folder / "csv") + row_sizes + "--steps 100000 --lr 1e-2 ";
   const Outcome trained = weft(options + "--folds 3 --out " + (folder / "all"));
   CAPTURE(trained.err);
   CAPTURE(trained.out);

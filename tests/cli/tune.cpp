@@ -14,7 +14,7 @@ namespace weft::test {
 namespace {
 
 // 120 rows whose labels follow from their first words.
-std::string rows() {
+std::string first_word_rows() {
   std::string csv = "label,text\n";
   const char* words[] = {"cat", "dog", "rose", "tulip"};
   for (int i = 0; i < 120; ++i)
@@ -23,7 +23,7 @@ std::string rows() {
 }
 
 // Options that make trials short.
-const std::string small = " -- --d-model 8 --seq-len 8 --epochs 10 --layers 0";
+const std::string short_trials = " -- --d-model 8 --seq-len 8 --epochs 10 --layers 0";
 
 // Returns the lines of trials.jsonl, without the fields that depend on the clock.
 std::vector<nlohmann::json> trials_of(const TemporaryFolder& folder, const std::string& search) {
@@ -48,10 +48,10 @@ std::string after(const std::string& text, const std::string& label) {
 TEST_CASE(
     "tune: trials depend on the seed, the best trial's command gives the same result, and a search can continue") {
   const TemporaryFolder folder;
-  folder.write("rows.csv", rows());
+  folder.write("rows.csv", first_word_rows());
   const std::string data = folder / "rows.csv", search = folder / "search";
   const std::string tune = "tune --threads 1 --data " + data + " --test " + data;
-  const Outcome whole = weft(tune + " --trials 7 --out " + search + small);
+  const Outcome whole = weft(tune + " --trials 7 --out " + search + short_trials);
   CAPTURE(whole.err);
   CAPTURE(whole.out);
   REQUIRE(whole.code == 0);
@@ -74,7 +74,7 @@ TEST_CASE(
   CHECK(number_after(whole.out, "validation accuracy ") == doctest::Approx(100 * highest).epsilon(1e-3));
 
   // A search in two parts, from a different folder and with an incomplete line, gives the same trials.
-  CHECK(weft(tune + " --trials 3 --out " + (folder / "parts") + small).code == 0);
+  CHECK(weft(tune + " --trials 3 --out " + (folder / "parts") + short_trials).code == 0);
   CHECK(trials_of(folder, "parts").size() == 3);
   folder.write("parts/trials.jsonl", folder.read("parts/trials.jsonl") + "{\"trial\":4,\"sco");
   CHECK(weft("tune --threads 1 --resume " + (folder / "parts") + " --trials 7").code == 0);
@@ -93,7 +93,7 @@ TEST_CASE(
   // Relative paths of the fixed options are kept as absolute paths, however they are given.
   folder.write("settings.json", R"({"arch": "gmlp"})");
   const auto relative = [&](const std::string& name) { return std::filesystem::relative(folder / name).string(); };
-  CHECK(weft(tune + " --trials 1 --out " + (folder / "paths") + small + " --validation=" + relative("rows.csv") +
+  CHECK(weft(tune + " --trials 1 --out " + (folder / "paths") + short_trials + " --validation=" + relative("rows.csv") +
              " --config " + relative("settings.json"))
             .code == 0);
   const std::string described = folder.read("paths/tune.json");
@@ -101,15 +101,15 @@ TEST_CASE(
   CHECK(contains(described, "\"" + (folder / "settings.json")));
   CHECK(contains(folder.read("paths/trial-1/run.json"), "\"gmlp\""));  // the file's architecture isn't searched
 
-  CHECK(weft(tune + " --trials 7 --seed 2 --out " + (folder / "other") + small).code == 0);
+  CHECK(weft(tune + " --trials 7 --seed 2 --out " + (folder / "other") + short_trials).code == 0);
   CHECK(trials_of(folder, "other") != trials_of(folder, "search"));
 }
 
 TEST_CASE("tune: the maximum size limits the checkpoint in 8 bits, and the maximum time limits the search") {
   const TemporaryFolder folder;
-  folder.write("rows.csv", rows());
+  folder.write("rows.csv", first_word_rows());
   const std::string tune = "tune --threads 1 --data " + (folder / "rows.csv");
-  const Outcome fits = weft(tune + " --trials 2 --size 20k --out " + (folder / "fits") + small);
+  const Outcome fits = weft(tune + " --trials 2 --size 20k --out " + (folder / "fits") + short_trials);
   CAPTURE(fits.err);
   REQUIRE(fits.code == 0);
   const std::string checkpoint = after(fits.out, "checkpoint ");
@@ -121,12 +121,12 @@ TEST_CASE("tune: the maximum size limits the checkpoint in 8 bits, and the maxim
   folder.write("texts", "dog number 5\n");
   CHECK(weft("classify " + checkpoint + " " + (folder / "texts")).code == 0);
 
-  const Outcome large = weft(tune + " --trials 1 --size 1k --out " + (folder / "large") + small);
+  const Outcome large = weft(tune + " --trials 1 --size 1k --out " + (folder / "large") + short_trials);
   CHECK(large.code == 1);
   CHECK(contains(large.err, "too large: "));
   CHECK(contains(large.err, "none of 1 trials has a score"));
   // The size is known before the training. A resumed search remembers what was too large.
-  const Outcome one = weft(tune + " --trials 1 --size 20k --out " + (folder / "one") + small);
+  const Outcome one = weft(tune + " --trials 1 --size 20k --out " + (folder / "one") + short_trials);
   const auto bytes_after = [](std::string text, const std::string& label) {
     std::erase(text, ',');
     return number_after(text, label);
@@ -149,11 +149,11 @@ TEST_CASE("tune: numbers and other tasks, and a list of the trials that fail") {
   for (int i = 0; i < 60; ++i) csv += std::string(i % 2 == 0 ? "low" : "high") + "," + std::to_string(i % 2) + "\n";
   folder.write("rows.csv", csv);
   const Outcome regression = weft("tune --threads 1 --trials 2 --data " + (folder / "rows.csv") + " --out " +
-                                  (folder / "search") + small + " --task regression");
+                                  (folder / "search") + short_trials + " --task regression");
   CAPTURE(regression.err);
   CHECK(regression.code == 0);
   CHECK(contains(regression.out, "validation loss "));
-  folder.write("labels.csv", rows());
+  folder.write("labels.csv", first_word_rows());
   const Outcome failed = weft("tune --threads 1 --time 60 --data " + (folder / "labels.csv") + " --out " +
                               (folder / "failed") + " -- --task regression");
   CHECK(failed.code == 1);
@@ -165,7 +165,7 @@ TEST_CASE("tune: numbers and other tasks, and a list of the trials that fail") {
 
 TEST_CASE("tune: mistakes are refused in one line") {
   const TemporaryFolder folder;
-  folder.write("rows.csv", rows());
+  folder.write("rows.csv", first_word_rows());
   const std::string tune = "tune --data " + (folder / "rows.csv") + " --out " + (folder / "x");
   CHECK(fails_with(weft(tune), 2, "give --time, for example --time 5:00"));
   CHECK(fails_with(weft(tune + " --trials 1 -- --out y"), 2, "--out can't be given after --"));

@@ -131,13 +131,6 @@ const std::pair<const char*, Graph> graphs[] = {
      }},
 };
 
-std::size_t memory_in_use() { return Context::current().memory().use().current; }
-
-void overwrite(const Tensor& x) {
-  Tensor writable = x;
-  writable.mutable_data<double>()[0] += 1;
-}
-
 }  // namespace
 
 TEST_CASE("recompute: the gradients and the orders of delivery and of the leaves are those of a plain call") {

@@ -7,17 +7,6 @@
 using namespace weft;
 using namespace weft::engine_test;
 
-namespace {
-
-std::size_t memory_in_use() { return Context::current().memory().use().current; }
-
-void overwrite(const Tensor& x) {
-  Tensor writable = x;
-  writable.mutable_data<double>()[0] += 1;
-}
-
-}  // namespace
-
 TEST_CASE("tape: writing a saved tensor before backward is an error that names the operation") {
   Tape tape;
   const Tensor x = tape.watch(vector_of({1, 2})), c = vector_of({3, 4});

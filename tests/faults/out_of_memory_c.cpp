@@ -12,11 +12,9 @@
 namespace weft::test {
 namespace {
 
-constexpr std::size_t of_json = 300;  // see out_of_memory_texts.cpp
-
 int ignore(void*, const char*, std::size_t) { return 0; }
 
-struct Call {
+struct CCall {
   const char* name;
   std::function<weft_status()> body;
   std::size_t smallest = 0;
@@ -47,7 +45,7 @@ TEST_CASE("out of memory in the C interface: a status and its message at each al
   options.tokens = 3;
   weft_info info{};
   info.struct_size = sizeof info;
-  const std::vector<Call> calls = {
+  const std::vector<CCall> calls = {
       {"weft_load",
        [&] {
          const weft_status status = weft_load(lm_path.c_str(), &made);
@@ -80,7 +78,7 @@ TEST_CASE("out of memory in the C interface: a status and its message at each al
          return status;
        }},
       {"weft_generate", [&] { return weft_generate(lm, "line", &options, ignore, nullptr, nullptr); }}};
-  for (const Call& call : calls) {
+  for (const CCall& call : calls) {
     CAPTURE(call.name);
     std::int64_t count = 0;
     {

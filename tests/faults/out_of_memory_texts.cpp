@@ -13,10 +13,7 @@ namespace weft::test {
 
 namespace {
 
-// JSON's destructor allocates memory and ends the program if that fails. So only larger allocations fail here.
-constexpr std::size_t of_json = 300;
-
-struct Call {
+struct TextCall {
   std::string name;
   std::function<void()> body;
   std::size_t smallest = 0;
@@ -36,7 +33,7 @@ TEST_CASE("out of memory while reading texts and rows and creating tokenizers: a
   const auto of_rows = words(read.texts), of_text = characters(text);
   const std::string json = of_text->to_json(), kind = "words", where = "rows";
   const std::string row_file = folder / "rows", text_path = folder / "text", ids = folder / "ids";
-  const std::vector<Call> calls = {
+  const std::vector<TextCall> calls = {
       {"parse_labeled", [&] { (void)parse_labeled(rows, where); }},
       {"read_labeled", [&] { (void)read_labeled(row_file); }},
       {"learn_tokenizer", [&] { (void)learn_tokenizer(kind, text); }},
@@ -47,7 +44,7 @@ TEST_CASE("out of memory while reading texts and rows and creating tokenizers: a
       {"TextData", [&] { (void)TextData(text, of_text, Task::causal_lm, 16, 4); }},
       {"ClassifierData", [&] { (void)ClassifierData(read, read, of_rows, 8, 4); }},
       {"Confusion", [] { (void)Confusion(20); }}};
-  for (const Call& call : calls) {
+  for (const TextCall& call : calls) {
     CAPTURE(call.name);
     std::filesystem::remove(ids);
     const std::int64_t count = allocations_of(call.body, call.smallest);

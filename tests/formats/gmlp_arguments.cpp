@@ -63,7 +63,7 @@ LoadOptions as(Task task) {
   return options;
 }
 
-const Tensor ids = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 4, 5}, {1, 5});
+const Tensor five_ids = Tensor::from(std::vector<std::int64_t>{1, 2, 3, 4, 5}, {1, 5});
 
 }  // namespace
 
@@ -81,7 +81,7 @@ TEST_CASE("g-mlp-pytorch: a model written with its arguments is read unchanged, 
                                       {"causal", task == Task::causal_lm}});
     const Checkpoint read = load_checkpoint_as(format, folder / "out");
     CHECK(read.model->task() == task);
-    CHECK(max_difference((*read.model)(ids), (*saved.model)(ids)) < 1e-5);
+    CHECK(max_difference((*read.model)(five_ids), (*saved.model)(five_ids)) < 1e-5);
     CHECK(!notes(read, "taken for"));
   }
   const TemporaryFolder folder;

@@ -110,7 +110,7 @@ namespace {
 
 constexpr struct {
   const char *arch, *config;
-} all_streams[] = {
+} small_streams[] = {
     {"gmlp", R"({"d_model":6,"layers":1,"seq_len":4})"},
     {"tnn", R"({"d_model":6,"layers":1})"},
     {"tnn", R"({"d_model":6,"layers":1,"par_type":2})"},
@@ -119,7 +119,7 @@ constexpr struct {
 }  // namespace
 
 TEST_CASE("token streams: writing a parameter after the first token makes the next token an Error") {
-  for (const auto& [arch, config] : all_streams)
+  for (const auto& [arch, config] : small_streams)
     for (const bool assigns : {true, false}) {
       const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, Init{});
       const NamedParameters parameters = model->parameters();
@@ -148,7 +148,7 @@ TEST_CASE("token streams: writing a parameter after the first token makes the ne
 }
 
 TEST_CASE("token streams: a refused token leaves the text unchanged") {
-  for (const auto& [arch, config] : all_streams) {
+  for (const auto& [arch, config] : small_streams) {
     const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, Init{});
     const auto stream = model->stream(), other = model->stream();
     for (const std::int64_t token : {3, 1, 4, 1, 5, 2, 6}) {

@@ -11,8 +11,6 @@
 namespace weft::test {
 namespace {
 
-const Init init64{Random(5), DType::f64};
-
 // The parameters of a model or layer by name, and the layers that consist of them.
 struct Values {
   std::map<std::string, Tensor> all;

@@ -14,8 +14,7 @@
 namespace weft::test {
 namespace {
 
-const Init init64{Random(5), DType::f64};
-constexpr std::int64_t vocabulary = 9, sep = 5;
+constexpr std::int64_t symbol_count = 9, sep = 5;
 
 FnetConfig small(const std::string& head = "task", bool tied = true, std::int64_t separator = -1) {
   FnetConfig config;
@@ -31,7 +30,7 @@ FnetConfig small(const std::string& head = "task", bool tied = true, std::int64_
 }
 
 std::unique_ptr<Model> made(Task task, const FnetConfig& config, std::int64_t classes = 0) {
-  auto model = make_model(model_spec(config, task, vocabulary, classes), init64);
+  auto model = make_model(model_spec(config, task, symbol_count, classes), init64);
   randomize(model->parameters());
   return model;
 }
@@ -41,13 +40,6 @@ const Fnet& fnet(const std::unique_ptr<Model>& model) { return dynamic_cast<cons
 bool has(const Model& model, const std::string& name) {
   const NamedParameters all = model.parameters();
   return std::any_of(all.begin(), all.end(), [&](const auto& named) { return named.first == name; });
-}
-
-Tensor value(const Model& model, const std::string& name) {
-  for (const auto& [own, parameter] : model.parameters())
-    if (own == name) return parameter.value();
-  FAIL(name);
-  return {};
 }
 
 const Tensor pair_of_texts = Tensor::from<std::int64_t>({1,   2,   sep, 4,   7, sep, 0, 0,   // two texts, padded
@@ -83,12 +75,12 @@ TEST_CASE("FNet: the heads of pre-training equal compositions of operations") {
   CHECK(max_difference(all.hidden, fnet(model).encoder()(pair_of_texts, their_types)) == 0);
   const Tensor first = reshape(slice(all.hidden, 1, 0, 1), {4, 6});
   const Tensor pooled = activation(
-      linear(first, value(*model, "pooler.dense.weight"), value(*model, "pooler.dense.bias")), Activation::tanh);
+      linear(first, value_of(*model, "pooler.dense.weight"), value_of(*model, "pooler.dense.bias")), Activation::tanh);
   CHECK(max_difference(all.pooled, pooled) < 1e-12);
-  CHECK(max_difference(all.classes, linear(pooled, value(*model, "next_sentence.weight"),
-                                           value(*model, "next_sentence.bias"))) < 1e-12);
+  CHECK(max_difference(all.classes, linear(pooled, value_of(*model, "next_sentence.weight"),
+                                           value_of(*model, "next_sentence.bias"))) < 1e-12);
   CHECK(all.classes.shape() == Shape{4, 2});
-  CHECK(all.words.shape() == Shape{4, 8, vocabulary});
+  CHECK(all.words.shape() == Shape{4, 8, symbol_count});
   const Function both = [&](const std::vector<Tensor>& in) {
     const FnetOutputs out = fnet(model).run(in[0], their_types);
     return concat({reshape(out.words, {-1}), reshape(out.classes, {-1})}, 0);
@@ -131,14 +123,14 @@ TEST_CASE("FNet: classifiers of the next sentence, and models with only a pooler
 TEST_CASE("FNet: a separate decoder") {
   const auto model = made(Task::masked_lm, small("task", false));
   const auto tied = made(Task::masked_lm, small());
-  CHECK(value(*model, "head.decoder.weight").shape() == Shape{vocabulary, 6});
+  CHECK(value_of(*model, "head.decoder.weight").shape() == Shape{symbol_count, 6});
   CHECK_FALSE(has(*model, "head.decoder.bias"));
-  CHECK(parameter_count(model->parameters()) == parameter_count(tied->parameters()) + vocabulary * 6);
-  const Tensor& word = value(*model, "encoder.embeddings.word.weight");
-  CHECK(max_difference(word, value(*model, "head.decoder.weight")) > 1e-3);
+  CHECK(parameter_count(model->parameters()) == parameter_count(tied->parameters()) + symbol_count * 6);
+  const Tensor& word = value_of(*model, "encoder.embeddings.word.weight");
+  CHECK(max_difference(word, value_of(*model, "head.decoder.weight")) > 1e-3);
   for (auto [name, parameter] : model->parameters())
     if (name == "head.decoder.weight") parameter.assign(word);
-  for (auto [name, parameter] : tied->parameters()) parameter.assign(value(*model, name));
+  for (auto [name, parameter] : tied->parameters()) parameter.assign(value_of(*model, name));
   CHECK(max_difference((*model)(pair_of_texts), (*tied)(pair_of_texts)) < 1e-12);
   const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
   CHECK(gradient_error(f, {pair_of_texts}, model->parameters()) <= 1e-6);
@@ -158,7 +150,7 @@ TEST_CASE("FNet: sinusoidal embeddings and a classifier of the last token equal 
   config.layers = 0;
   config.norm = "pre";
   const auto model = made(Task::classifier, config, 3);
-  const auto own = [&](const char* name) { return value(*model, name); };
+  const auto own = [&](const char* name) { return value_of(*model, name); };
   // P[p] = sin(p / 10000^(2i/6)), cos(…)
   std::vector<double> places;
   for (int p = 0; p < 8; ++p)
@@ -238,7 +230,7 @@ TEST_CASE("FNet: models with more heads are saved, loaded for either purpose, an
       CAPTURE(head);
       const Task task = classifies ? Task::classifier : Task::masked_lm;
       const std::int64_t classes = !classifies ? 0 : head == "pooler" ? 6 : 2;
-      const auto model = make_model(model_spec(small(head, classifies, sep), task, vocabulary, classes), init);
+      const auto model = make_model(model_spec(small(head, classifies, sep), task, symbol_count, classes), init);
       randomize(model->parameters());
       save_checkpoint(folder / "saved", *model, *tokenizer);
       for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
@@ -247,10 +239,10 @@ TEST_CASE("FNet: models with more heads are saved, loaded for either purpose, an
         CHECK(loaded.model->config() == model->config());
       }
       const auto next =
-          make_model({"fnet", Task::classifier, vocabulary, 4, model->config_for(Task::classifier)}, init);
+          make_model({"fnet", Task::classifier, symbol_count, 4, model->config_for(Task::classifier)}, init);
       const auto others = copy_parameters(load_checkpoint(folder / "saved"), *next, {"a", "b", "c", "d"});
       CHECK(others == std::vector<std::string>{"classifier.weight", "classifier.bias"});
-      CHECK(max_difference(value(*next, "pooler.dense.weight"), value(*model, "pooler.dense.weight")) == 0);
+      CHECK(max_difference(value_of(*next, "pooler.dense.weight"), value_of(*model, "pooler.dense.weight")) == 0);
     }
 }
 
@@ -265,7 +257,7 @@ TEST_CASE("FNet: a classifier that reads the mean over tokens") {
     for (std::size_t c = 0; c < 6; ++c)
       if (ids[token] != 0) means[token / 8 * 6 + c] += x[token * 6 + c] / counts[token / 8];
   const Tensor want =
-      linear(Tensor::from(means, {4, 6}), value(*model, "classifier.weight"), value(*model, "classifier.bias"));
+      linear(Tensor::from(means, {4, 6}), value_of(*model, "classifier.weight"), value_of(*model, "classifier.bias"));
   CHECK(max_difference((*model)(pair_of_texts), want) < 1e-12);
   const FnetOutputs all = fnet(model).run(pair_of_texts);
   CHECK(max_difference(all.classes, want) < 1e-12);

@@ -12,9 +12,7 @@
 namespace weft::test {
 namespace {
 
-const Init init64{Random(5), DType::f64};
-
-std::unique_ptr<Model> small_model(Task task, const std::string& more = "") {
+std::unique_ptr<Model> small_gmlp(Task task, const std::string& more = "") {
   return make_model({"gmlp", task, 7, 3, R"({"d_model":6,"d_ffn":8,"layers":2,"seq_len":9)" + more + "}"}, init64);
 }
 
@@ -74,14 +72,14 @@ TEST_CASE("spatial gating unit and block: a mix replaces weight, mask and bias, 
 
 TEST_CASE("gMLP models: gradients and shapes") {
   for (Task task : {Task::causal_lm, Task::classifier}) {
-    const auto model = small_model(task);
+    const auto model = small_gmlp(task);
     randomize(model->parameters());
     const Function f = [&](const std::vector<Tensor>& in) { return (*model)(in[0]); };
     const Tensor tokens = random_tokens(2, 5);
     CHECK(f({tokens}).shape() == (task == Task::causal_lm ? Shape{2, 5, 7} : Shape{2, 3}));
     CHECK(gradient_error(f, {tokens}, model->parameters()) <= 1e-6);
   }
-  const auto tied = small_model(Task::causal_lm, R"(,"tied":true)");
+  const auto tied = small_gmlp(Task::causal_lm, R"(,"tied":true)");
   const Function f = [&](const std::vector<Tensor>& in) { return (*tied)(in[0]); };
   CHECK(gradient_error(f, {random_tokens(2, 4)}, tied->parameters()) <= 1e-6);
 }
@@ -94,7 +92,7 @@ TEST_CASE("gMLP models equal compositions of operations, and a classifier's mean
     const Task task = std::get<0>(kind);
     const bool with_positions = std::get<1>(kind), tied = std::get<2>(kind);
     const auto model =
-        small_model(task, std::string(with_positions ? "" : R"(,"positions":false)") + (tied ? R"(,"tied":true)" : ""));
+        small_gmlp(task, std::string(with_positions ? "" : R"(,"positions":false)") + (tied ? R"(,"tied":true)" : ""));
     randomize(model->parameters());
     std::map<std::string, Tensor> p;
     for (const auto& [name, parameter] : model->parameters()) p[name] = parameter.value();
@@ -136,7 +134,7 @@ TEST_CASE("gMLP models equal compositions of operations, and a classifier's mean
 }
 
 TEST_CASE("gMLP language model: a token doesn't change the logits of earlier tokens") {
-  const auto model = small_model(Task::causal_lm);
+  const auto model = small_gmlp(Task::causal_lm);
   randomize(model->parameters());
   const Tensor tokens = random_tokens(1, 9), before = (*model)(tokens);
   for (std::int64_t j = 0; j < 9; ++j) {
@@ -149,7 +147,7 @@ TEST_CASE("gMLP language model: a token doesn't change the logits of earlier tok
 }
 
 TEST_CASE("gMLP token stream: the logits of the full forward pass, and the sliding window") {
-  const auto model = small_model(Task::causal_lm);
+  const auto model = small_gmlp(Task::causal_lm);
   randomize(model->parameters());
   const Tensor tokens = random_tokens(1, 9), full = (*model)(tokens);
   const auto ids = tokens.to_vector<std::int64_t>();
@@ -165,11 +163,11 @@ TEST_CASE("gMLP token stream: the logits of the full forward pass, and the slidi
   window.push_back(3);
   const Tensor slid = (*model)(Tensor::from(window, {1, 5}));
   CHECK(max_difference(logits, reshape(slice(slid, 1, 4, 5), {7})) <= 1e-5);
-  CHECK_THROWS_AS(small_model(Task::classifier)->stream(), Error);
+  CHECK_THROWS_AS(small_gmlp(Task::classifier)->stream(), Error);
 }
 
 TEST_CASE("gMLP: errors") {
-  const auto model = small_model(Task::causal_lm);
+  const auto model = small_gmlp(Task::causal_lm);
   CHECK_THROWS_WITH_AS((*model)(random_tokens(1, 10)), "[gmlp] expected sequences of 1 to 9 tokens, got 10", Error);
   CHECK_THROWS_AS((*model)(Tensor::zeros({1, 3})), Error);
   CHECK_THROWS_AS((*model)(Tensor::full({1, 3}, 7, DType::i64)), Error);

@@ -18,12 +18,7 @@
 namespace weft::test {
 namespace {
 
-const Init init64{Random(5), DType::f64};
 constexpr std::int64_t d_model = 6, vocabulary = 9, outputs = 3;
-
-Tensor numbers(const Shape& shape, std::uint64_t seed = 1, DType dtype = DType::f64) {
-  return Random(seed).uniform(shape, -1, 1, dtype);
-}
 
 InputSpec frames_of(std::int64_t channels) {
   InputSpec spec;
@@ -59,13 +54,6 @@ void set(const Model& model, const std::string& name, const Tensor& value) {
   FAIL(name);
 }
 
-Tensor value(const Model& model, const std::string& name) {
-  for (const auto& [own, parameter] : model.parameters())
-    if (own == name) return parameter.value();
-  FAIL(name);
-  return {};
-}
-
 std::string place(const std::string& arch) { return arch == "fnet" ? "encoder.frames." : "frames."; }
 std::string words(const std::string& arch) {
   return arch == "fnet" ? "encoder.embeddings.word.weight" : "embedding.weight";
@@ -83,7 +71,7 @@ const std::vector<Task> row_tasks = {Task::classifier, Task::regression, Task::m
 }  // namespace
 
 TEST_CASE("patches: each patch is a block of the picture, row by row") {
-  const Tensor x = numbers({2, 4, 6, 3});
+  const Tensor x = random_numbers({2, 4, 6, 3});
   const Tensor y = patches_of(x, 2);
   REQUIRE(y.shape() == Shape{2, 6, 12});
   const auto at = [](const Tensor& t, const std::vector<std::int64_t>& where) {
@@ -99,7 +87,7 @@ TEST_CASE("patches: each patch is a block of the picture, row by row") {
         CHECK(at(y, {1, patch, inside}) == at(x, {1, row, column, c}));
       }
   CHECK_THROWS_WITH_AS((void)patches_of(x, 4), doctest::Contains("whose sides are multiples of 4 pixels"), Error);
-  CHECK_THROWS_AS((void)patches_of(numbers({4, 6, 3}), 2), Error);
+  CHECK_THROWS_AS((void)patches_of(random_numbers({4, 6, 3}), 2), Error);
 }
 
 TEST_CASE("frame embedding: W (x - mean) / deviation + b, plus positions") {
@@ -111,7 +99,7 @@ TEST_CASE("frame embedding: W (x - mean) / deviation + b, plus positions") {
     spec.mean = {1, -2, 0.5};
     spec.deviation = {2, 0.5, 4};
     const FrameEmbedding embedding(spec, 4, init64);
-    const Tensor x = numbers({2, 5, 3});
+    const Tensor x = random_numbers({2, 5, 3});
     const Tensor scaled = div(sub(x, Tensor::from(spec.mean, {3})), Tensor::from(spec.deviation, {3}));
     Tensor want = linear(scaled, embedding.projection.weight, embedding.projection.bias);
     CHECK(embedding.positions.defined() == (positions == std::string("learned")));
@@ -129,7 +117,7 @@ TEST_CASE("frame embedding: W (x - mean) / deviation + b, plus positions") {
     CHECK(max_abs(sub(embedding(slice(x, 1, 0, 2)), slice(want, 1, 0, 2))) < 1e-14);
     CHECK(gradient_error([&](const auto& in) { return embedding(in[0]); }, {x}, parameters_of(embedding)) < 1e-6);
     if (embedding.positions.defined())
-      CHECK_THROWS_WITH_AS((void)embedding(numbers({1, 6, 3})), doctest::Contains("at most 5 frames"), Error);
+      CHECK_THROWS_WITH_AS((void)embedding(random_numbers({1, 6, 3})), doctest::Contains("at most 5 frames"), Error);
   }
 }
 
@@ -151,7 +139,7 @@ TEST_CASE("models of frames: outputs equal those for tokens whose embeddings are
         set(*from_frames, place(arch) + "projection.weight", identity(d_model));
         set(*from_frames, place(arch) + "projection.bias", Tensor::zeros({d_model}, DType::f64));
         const bool is_scaled = arch != "fnet" || kind[0] != 0;
-        const Tensor table = scale(value(*from_tokens, words(arch)), is_scaled ? std::sqrt(double{d_model}) : 1);
+        const Tensor table = scale(value_of(*from_tokens, words(arch)), is_scaled ? std::sqrt(double{d_model}) : 1);
         const Tensor frames = embedding(tokens, table);
         const Tensor want = (*from_tokens)(tokens), got = from_frames->forward({{}, frames});
         CHECK(want.shape() == (task == Task::tagging ? Shape{2, 4, outputs} : Shape{2, outputs}));
@@ -161,13 +149,13 @@ TEST_CASE("models of frames: outputs equal those for tokens whose embeddings are
         // The inputs are tokens and frames, half of each.
         const auto from_both = made(arch, task, frames_of(d_model), vocabulary, more);
         for (const auto& [name, parameter] : from_frames->parameters()) set(*from_both, name, parameter.value());
-        set(*from_both, words(arch), scale(value(*from_tokens, words(arch)), 0.5));
+        set(*from_both, words(arch), scale(value_of(*from_tokens, words(arch)), 0.5));
         CHECK(max_abs(sub(from_both->forward({tokens, scale(frames, 0.5)}), want)) < 1e-12);
       }
 }
 
 TEST_CASE("models of frames: positions of the input replace those of the architecture") {
-  const Tensor x = numbers({2, 4, 5});
+  const Tensor x = random_numbers({2, 4, 5});
   for (const std::string arch : {"gmlp", "fnet"}) {
     CAPTURE(arch);
     const std::string with = arch == "gmlp" ? R"(,"positions":true)" : "";
@@ -192,7 +180,7 @@ TEST_CASE("models of frames and pictures: gradients of every parameter") {
         spec.mean = {0.1, -0.2};
         spec.deviation = {2, 0.5};
         const auto model = made(arch, task, spec);
-        const Tensor x = numbers({2, 4, 6, 2});
+        const Tensor x = random_numbers({2, 4, 6, 2});
         CHECK(model->forward({{}, x}).shape() == (task == Task::tagging ? Shape{2, 6, outputs} : Shape{2, outputs}));
         CHECK(gradient_error(
                   [&](const auto& in) {
@@ -206,7 +194,7 @@ TEST_CASE("models of frames: a row's outputs don't depend on other rows, nor its
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const auto model = made(arch, Task::regression, frames_of(5));
-    const Tensor x = numbers({3, 7, 5});
+    const Tensor x = random_numbers({3, 7, 5});
     const Tensor all = model->forward({{}, x});
     for (std::int64_t row = 0; row < 3; ++row)
       CHECK(max_abs(sub(model->forward({{}, slice(x, 0, row, row + 1)}), slice(all, 0, row, row + 1))) < 1e-13);
@@ -224,7 +212,7 @@ TEST_CASE("models of frames: bf16 rounds the activations") {
     CAPTURE(arch);
     const ModelSpec spec{arch, Task::regression, 0, outputs, config_of(arch), pictures()};
     const auto model = make_model(spec, {Random(3), DType::f32});
-    const Tensor x = numbers({2, 4, 6, 2}, 4, DType::f32);
+    const Tensor x = random_numbers({2, 4, 6, 2}, 4, DType::f32);
     const Tensor want = model->forward({{}, x});
     model->set_precision(Precision::bf16);
     const Tensor got = model->forward({{}, x});
@@ -243,22 +231,22 @@ TEST_CASE("errors for inputs that don't fit a model name the input") {
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const auto frames = made(arch, Task::regression, frames_of(5));
-    CHECK(refused(*frames, {{}, numbers({1, 3, 4})}) ==
+    CHECK(refused(*frames, {{}, random_numbers({1, 3, 4})}) ==
           "[" + arch + "] expected frames f32 or f64 (b, n, 5), got f64 (1, 3, 4)");
-    CHECK(contains(refused(*frames, {{}, numbers({3, 5})}), "(b, n, 5), got f64 (3, 5)"));
-    CHECK(contains(refused(*frames, {{}, numbers({1, 0, 5})}), "frames, got 0"));
-    CHECK(contains(refused(*frames, {tokens, numbers({1, 3, 5})}), "this model reads no tokens"));
+    CHECK(contains(refused(*frames, {{}, random_numbers({3, 5})}), "(b, n, 5), got f64 (3, 5)"));
+    CHECK(contains(refused(*frames, {{}, random_numbers({1, 0, 5})}), "frames, got 0"));
+    CHECK(contains(refused(*frames, {tokens, random_numbers({1, 3, 5})}), "this model reads no tokens"));
     CHECK(contains(refused(*frames, {}), "got none"));
     CHECK(contains(error_of([&] { (void)(*frames)(tokens); }), "this model reads no tokens"));
     const auto picture = made(arch, Task::regression, pictures());
-    CHECK(contains(refused(*picture, {{}, numbers({1, 6, 4, 2})}), "(b, 4, 6, 2), got f64 (1, 6, 4, 2)"));
+    CHECK(contains(refused(*picture, {{}, random_numbers({1, 6, 4, 2})}), "(b, 4, 6, 2), got f64 (1, 6, 4, 2)"));
     const auto both = made(arch, Task::regression, frames_of(5), vocabulary);
-    CHECK(contains(refused(*both, {tokens, numbers({1, 4, 5})}), "expected tokens for each frame, (1, 4)"));
-    CHECK(contains(refused(*both, {{}, numbers({1, 4, 5})}), "got an undefined tensor"));
+    CHECK(contains(refused(*both, {tokens, random_numbers({1, 4, 5})}), "expected tokens for each frame, (1, 4)"));
+    CHECK(contains(refused(*both, {{}, random_numbers({1, 4, 5})}), "got an undefined tensor"));
     const auto only_tokens = made(arch, Task::regression, {}, vocabulary);
-    CHECK(contains(refused(*only_tokens, {tokens, numbers({1, 3, 5})}), "this model reads only tokens"));
+    CHECK(contains(refused(*only_tokens, {tokens, random_numbers({1, 3, 5})}), "this model reads only tokens"));
     if (arch == "tnn") continue;
-    CHECK(contains(refused(*frames, {{}, numbers({1, 9, 5})}), "expected sequences of 1 to 8 frames, got 9"));
+    CHECK(contains(refused(*frames, {{}, random_numbers({1, 9, 5})}), "expected sequences of 1 to 8 frames, got 9"));
     InputSpec large = pictures();
     large.height = 8;
     CHECK(contains(error_of([&] { (void)made(arch, Task::regression, large); }), "a seq_len of at least 12"));
@@ -310,7 +298,7 @@ TEST_CASE("models that read frames: refused for language models and for architec
 }
 
 TEST_CASE("models that read frames are saved and loaded") {
-  const Tensor x = numbers({2, 4, 6, 2}, 9, DType::f32);
+  const Tensor x = random_numbers({2, 4, 6, 2}, 9, DType::f32);
   for (const std::string& arch : own_architectures)
     for (const Purpose purpose : {Purpose::training, Purpose::inference}) {
       CAPTURE(arch);
@@ -349,7 +337,7 @@ TEST_CASE("a task of a host program: any architecture with such outputs can do i
   for (const std::string& arch : own_architectures) {
     const auto model = made(arch, task, frames_of(5));
     CHECK(model->task() == task);
-    CHECK(model->forward({{}, numbers({2, 3, 5})}).shape() == Shape{2, outputs});
+    CHECK(model->forward({{}, random_numbers({2, 3, 5})}).shape() == Shape{2, outputs});
   }
   const Task causal = register_task({"causal ranking", Source::rows, OutputShape::per_token, true});
   CHECK_THROWS_WITH_AS((void)made("gmlp", causal, frames_of(5)),

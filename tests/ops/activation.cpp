@@ -13,15 +13,6 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// y[i] = f(x[i]).
-Function loop(double (*f)(double)) {
-  return [f](Ins in) {
-    std::vector<double> values = in[0].to_vector<double>();
-    for (double& v : values) v = f(v);
-    return Tensor::from(values, in[0].shape());
-  };
-}
-
 Function act(Activation f) {
   return [f](Ins in) { return activation(in[0], f); };
 }
@@ -32,31 +23,27 @@ double gelu_tanh(double x) {
   return 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
 }
 
-const In wide{{3, 37}, -6, 6};
-const In kinked{{3, 37}, -4, 4, 0.05};
-const In positive{{3, 37}, 0.2, 4};
-
-const OpCases cases{
-    {"none", {wide}, act(Activation::none), loop([](double x) { return x; })},
-    {"relu", {kinked}, act(Activation::relu), loop([](double x) { return x > 0 ? x : 0; })},
-    {"leaky relu", {kinked}, act(Activation::leaky_relu), loop([](double x) { return x > 0 ? x : 0.01 * x; })},
-    {"gelu", {wide}, act(Activation::gelu), loop([](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2)); })},
-    {"gelu_tanh", {wide}, act(Activation::gelu_tanh), loop(gelu_tanh)},
-    {"silu", {wide}, act(Activation::silu), loop([](double x) { return x * logistic(x); })},
-    {"elu", {kinked}, act(Activation::elu), loop(elu)},
-    {"1+elu", {kinked}, act(Activation::one_plus_elu), loop([](double x) { return 1 + elu(x); })},
-    {"2+elu", {kinked}, act(Activation::two_plus_elu), loop([](double x) { return 2 + elu(x); })},
-    {"sigmoid", {wide}, act(Activation::sigmoid), loop(logistic)},
-    {"tanh", {wide}, act(Activation::tanh), loop([](double x) { return std::tanh(x); })},
-    {"exp activation", {kinked}, act(Activation::exp), loop([](double x) { return std::exp(x); })},
+const OpCases activation_cases{
+    {"none", {wide_in}, act(Activation::none), loop([](double x) { return x; })},
+    {"relu", {kinked_in}, act(Activation::relu), loop([](double x) { return x > 0 ? x : 0; })},
+    {"leaky relu", {kinked_in}, act(Activation::leaky_relu), loop([](double x) { return x > 0 ? x : 0.01 * x; })},
+    {"gelu", {wide_in}, act(Activation::gelu), loop([](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2)); })},
+    {"gelu_tanh", {wide_in}, act(Activation::gelu_tanh), loop(gelu_tanh)},
+    {"silu", {wide_in}, act(Activation::silu), loop([](double x) { return x * logistic(x); })},
+    {"elu", {kinked_in}, act(Activation::elu), loop(elu)},
+    {"1+elu", {kinked_in}, act(Activation::one_plus_elu), loop([](double x) { return 1 + elu(x); })},
+    {"2+elu", {kinked_in}, act(Activation::two_plus_elu), loop([](double x) { return 2 + elu(x); })},
+    {"sigmoid", {wide_in}, act(Activation::sigmoid), loop(logistic)},
+    {"tanh", {wide_in}, act(Activation::tanh), loop([](double x) { return std::tanh(x); })},
+    {"exp activation", {kinked_in}, act(Activation::exp), loop([](double x) { return std::exp(x); })},
     {"gelu nothing", {{{0, 3}}}, act(Activation::gelu)},
     {"gelu of gelu",
      {{{2, 9}}},
      [](Ins in) { return activation(mul(activation(in[0], Activation::gelu), in[0]), Activation::gelu); }},
-    {"exp", {kinked}, [](Ins in) { return exp(in[0]); }, loop([](double x) { return std::exp(x); })},
-    {"log", {positive}, [](Ins in) { return log(in[0]); }, loop([](double x) { return std::log(x); })},
-    {"sqrt", {positive}, [](Ins in) { return sqrt(in[0]); }, loop([](double x) { return std::sqrt(x); })},
-    {"square", {wide}, [](Ins in) { return square(in[0]); }, loop([](double x) { return x * x; })},
+    {"exp", {kinked_in}, [](Ins in) { return exp(in[0]); }, loop([](double x) { return std::exp(x); })},
+    {"log", {positive_in}, [](Ins in) { return log(in[0]); }, loop([](double x) { return std::log(x); })},
+    {"sqrt", {positive_in}, [](Ins in) { return sqrt(in[0]); }, loop([](double x) { return std::sqrt(x); })},
+    {"square", {wide_in}, [](Ins in) { return square(in[0]); }, loop([](double x) { return x * x; })},
     {"square of a sum", {{{4, 5}}, {{5}}}, [](Ins in) { return square(add(in[0], in[1])); }},
     {"log of nothing", {{{3, 0}}}, [](Ins in) { return log(in[0]); }},
     {"sqrt of exp, used twice",
@@ -65,7 +52,7 @@ const OpCases cases{
        const Tensor e = exp(in[0]);
        return add(sqrt(e), e);
      }},
-    {"scale", {wide}, [](Ins in) { return scale(in[0], -2.5); }, loop([](double x) { return -2.5 * x; })},
+    {"scale", {wide_in}, [](Ins in) { return scale(in[0], -2.5); }, loop([](double x) { return -2.5 * x; })},
     {"scale complex",
      {complex_in({3, 7})},
      [](Ins in) { return scale(in[0], 1.5); },

@@ -21,9 +21,9 @@ Tensor matrix(std::int64_t rows, std::int64_t columns, F f) {
 
 double at(const Tensor& x, std::int64_t i, std::int64_t j) { return slice(slice(x, 0, i, i + 1), 1, j, j + 1).item(); }
 
-const In small{{3, 5}};
+const In small_in{{3, 5}};
 
-const OpCases cases{
+const OpCases arrange_cases{
     {"squeeze",
      {{{3, 1, 5}}},
      [](Ins in) { return squeeze(in[0], 1); },
@@ -32,47 +32,47 @@ const OpCases cases{
      }},
     {"squeeze -1", {{{3, 1}}}, [](Ins in) { return squeeze(in[0], -1); }, [](Ins in) { return reshape(in[0], {3}); }},
     {"unsqueeze",
-     {small},
+     {small_in},
      [](Ins in) { return unsqueeze(in[0], 1); },
      [](Ins in) {
        return reshape(in[0], {3, 1, 5});
      }},
     {"unsqueeze -1",
-     {small},
+     {small_in},
      [](Ins in) { return unsqueeze(in[0], -1); },
      [](Ins in) {
        return reshape(in[0], {3, 5, 1});
      }},
     {"stack",
-     {small, small, small},
+     {small_in, small_in, small_in},
      [](Ins in) { return stack(in, 1); },
      [](Ins in) {
        return concat({reshape(in[0], {3, 1, 5}), reshape(in[1], {3, 1, 5}), reshape(in[2], {3, 1, 5})}, 1);
      }},
     {"stack -1",
-     {small, small},
+     {small_in, small_in},
      [](Ins in) { return stack(in, -1); },
      [](Ins in) {
        return concat({reshape(in[0], {3, 5, 1}), reshape(in[1], {3, 5, 1})}, 2);
      }},
     {"split",
-     {small},
+     {small_in},
      [](Ins in) {
        const std::vector<Tensor> parts = split(in[0], {1, 0, 4}, 1);
        return concat({parts[2], parts[1], parts[0]}, 1);
      },
      [](Ins in) { return matrix(3, 5, [&](auto i, auto j) { return at(in[0], i, (j + 1) % 5); }); }},
     {"roll 2",
-     {small},
+     {small_in},
      [](Ins in) { return roll(in[0], 2, 1); },
      [](Ins in) { return matrix(3, 5, [&](auto i, auto j) { return at(in[0], i, (j + 3) % 5); }); }},
     {"roll -7",
-     {small},
+     {small_in},
      [](Ins in) { return roll(in[0], -7, 0); },
      [](Ins in) { return matrix(3, 5, [&](auto i, auto j) { return at(in[0], (i + 7) % 3, j); }); }},
-    {"roll 0", {small}, [](Ins in) { return roll(in[0], 10, 1); }, [](Ins in) { return in[0]; }},
+    {"roll 0", {small_in}, [](Ins in) { return roll(in[0], 10, 1); }, [](Ins in) { return in[0]; }},
     {"pad",
-     {small},
+     {small_in},
      [](Ins in) {
        return pad(in[0], {{1, 2}, {0, 3}}, 0.5);
      },
@@ -80,7 +80,7 @@ const OpCases cases{
        return matrix(6, 8, [&](auto i, auto j) { return i >= 1 && i < 4 && j < 5 ? at(in[0], i - 1, j) : 0.5; });
      }},
     {"tril",
-     {small},
+     {small_in},
      [](Ins in) { return tril(in[0]); },
      [](Ins in) { return matrix(3, 5, [&](auto i, auto j) { return j <= i ? at(in[0], i, j) : 0; }); }},
     {"tril 1",
@@ -88,7 +88,7 @@ const OpCases cases{
      [](Ins in) { return tril(in[0], 1); },
      [](Ins in) { return matrix(5, 3, [&](auto i, auto j) { return j <= i + 1 ? at(in[0], i, j) : 0; }); }},
     {"triu -1",
-     {small},
+     {small_in},
      [](Ins in) { return triu(in[0], -1); },
      [](Ins in) { return matrix(3, 5, [&](auto i, auto j) { return j >= i - 1 ? at(in[0], i, j) : 0; }); }},
     {"triu of several",
@@ -137,8 +137,8 @@ TEST_CASE("arrangements of integers and complex numbers") {
   CHECK(pad(x, {{0, 0}, {1, 0}}, 9).to_vector<I>() == std::vector<I>{9, 1, 2, 3, 9, 4, 5, 6});
   CHECK(tril(x).to_vector<I>() == std::vector<I>{1, 0, 0, 4, 5, 0});
   CHECK(stack({x, x}).shape() == Shape{2, 2, 3});
-  const Tensor small = Tensor::from<std::int8_t>({1, 0, 1}, {3});
-  CHECK(roll(small, 1, 0).to_vector<std::int8_t>() == std::vector<std::int8_t>{1, 1, 0});
+  const Tensor small_in = Tensor::from<std::int8_t>({1, 0, 1}, {3});
+  CHECK(roll(small_in, 1, 0).to_vector<std::int8_t>() == std::vector<std::int8_t>{1, 1, 0});
   const Tensor z = complex(Tensor::from<double>({1, 2, 3, 4}, {2, 2}), Tensor::from<double>({5, 6, 7, 8}, {2, 2}));
   CHECK(real(roll(z, 1, 1)).to_vector<double>() == std::vector<double>{2, 1, 4, 3});
   CHECK(imag(triu(z)).to_vector<double>() == std::vector<double>{5, 6, 0, 8});

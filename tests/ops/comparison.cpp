@@ -44,9 +44,9 @@ Function chosen_plainly(F f) {
 
 double larger(double a, double b) { return a > b ? a : b; }
 double smaller(double a, double b) { return a < b ? a : b; }
-double raised(double a, double b) { return std::pow(a, b); }
+double power(double a, double b) { return std::pow(a, b); }
 
-const OpCases cases{
+const OpCases comparison_cases{
     {"maximum", {{{5, 17}}, {{5, 17}}}, two(maximum), loops(larger)},
     {"maximum row", {{{5, 17}}, {{17}}}, two(maximum), loops(larger)},
     {"maximum column", {{{5, 17}}, {{5, 1}}}, two(maximum), loops(larger)},
@@ -56,10 +56,10 @@ const OpCases cases{
     {"minimum column", {{{5, 1}}, {{5, 17}}}, two(minimum), loops(smaller)},
     {"minimum both broadcast inside", {{{3, 1, 1}}, {{4, 1}}}, two(minimum), loops(smaller)},
     {"maximum of nothing", {{{0, 3}}, {{3}}}, two(maximum)},
-    {"pow of tensors", {{{3, 37}, 0.3, 3}, {{3, 37}, -2, 2}}, two(static_cast<Binary>(pow)), loops(raised)},
-    {"pow with a row of exponents", {{{3, 37}, 0.3, 3}, {{37}, -2, 2}}, two(static_cast<Binary>(pow)), loops(raised)},
-    {"pow of a column", {{{5, 1}, 0.3, 3}, {{1, 7}, -2, 2}}, two(static_cast<Binary>(pow)), loops(raised)},
-    {"pow of one base", {{{}, 0.3, 3}, {{21}, -2, 2}}, two(static_cast<Binary>(pow)), loops(raised)},
+    {"pow of tensors", {{{3, 37}, 0.3, 3}, {{3, 37}, -2, 2}}, two(static_cast<Binary>(pow)), loops(power)},
+    {"pow with a row of exponents", {{{3, 37}, 0.3, 3}, {{37}, -2, 2}}, two(static_cast<Binary>(pow)), loops(power)},
+    {"pow of a column", {{{5, 1}, 0.3, 3}, {{1, 7}, -2, 2}}, two(static_cast<Binary>(pow)), loops(power)},
+    {"pow of one base", {{{}, 0.3, 3}, {{21}, -2, 2}}, two(static_cast<Binary>(pow)), loops(power)},
     {"where less", {{{5, 17}}, {{5, 17}}}, chosen_by(less), chosen_plainly([](double a, double b) { return a < b; })},
     {"where less, row", {{{5, 17}}, {{17}}}, chosen_by(less), chosen_plainly([](double a, double b) { return a < b; })},
     {"where less_equal", {{{33}}, {{1}}}, chosen_by(less_equal), chosen_plainly([](double a, double b) {
@@ -109,14 +109,12 @@ const OpCases cases{
     {"where of nothing", {{{0, 3}}, {{3}}}, chosen_by(less)},
 };
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-
 std::vector<double> numbers(const Tensor& x) { return raw::convert(x, DType::f64).to_vector<double>(); }
 
 }  // namespace
 
 TEST_CASE("maximum and minimum: equal operands share the gradient, and NaN propagates") {
-  const double nan = std::nan("");
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   for_every_isa([&] {
     for (DType dtype : {DType::bf16, DType::f32, DType::f64}) {
       CAPTURE(dtype_name(dtype));

@@ -114,16 +114,16 @@ struct LoopNest {
 };
 
 // An equation, the loops that compute it, and the shapes of the operands.
-struct Trial {
+struct Equation {
   std::string equation;
   LoopNest nest;
   std::vector<Shape> shapes;
 };
 
 // A sequence of random whole numbers below a bound.
-class Dice {
+class LetterDice {
  public:
-  explicit Dice(std::uint64_t seed) : random_(seed) {}
+  explicit LetterDice(std::uint64_t seed) : random_(seed) {}
   std::size_t operator()(std::size_t bound) {
     return static_cast<std::size_t>(random_.uniform(next_++) * static_cast<double>(bound));
   }
@@ -135,12 +135,12 @@ class Dice {
 
 // Returns a random equation with up to five operands, five letters, and two axes for "...", P and Q. Q is the last
 // axis. Some axes have size 1.
-Trial random_trial(std::uint64_t seed) {
-  Dice dice(seed);
+Equation random_equation(std::uint64_t seed) {
+  LetterDice dice(seed);
   const std::string letters = "abcdE", ellipsis = "PQ";
   std::map<char, std::int64_t> sizes;
   for (char label : letters + ellipsis) sizes[label] = static_cast<std::int64_t>(1 + dice(4));
-  Trial t;
+  Equation t;
   std::size_t dots = 0;
   std::string used;
   const bool with_dots = dice(2) == 0;
@@ -192,7 +192,7 @@ double distance(const Tensor& got, const std::vector<C>& want, const Shape& shap
   return max_difference(got, Tensor::from(want, shape));
 }
 
-void check_against_loops(const Trial& t, DType dtype, double tolerance) {
+void check_against_loops(const Equation& t, DType dtype, double tolerance) {
   CAPTURE(t.equation);
   CAPTURE(dtype_name(dtype));
   std::vector<Tensor> in;
@@ -238,7 +238,7 @@ OpCase einsum_case(const std::string& equation, const std::vector<Shape>& shapes
           [=](Ins in) { return einsum(equation, in); }, oracle};
 }
 
-const OpCases cases{
+const OpCases einsum_cases{
     einsum_case("ij,jk->ik", {{4, 5}, {5, 3}}),
     einsum_case("ij,jbd->ibd", {{5, 5}, {5, 2, 3}}),
     einsum_case("nmd,bmd->bnd", {{3, 3, 9}, {2, 3, 9}}),
@@ -265,7 +265,7 @@ const OpCases cases{
 
 TEST_CASE("einsum: random equations against loops, values and gradients") {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
-    const Trial t = random_trial(seed);
+    const Equation t = random_equation(seed);
     check_against_loops(t, DType::f64, 1e-11);
     check_against_loops(t, DType::f32, 2e-3);
     check_against_loops(t, DType::c128, 1e-11);
@@ -287,7 +287,7 @@ TEST_CASE("einsum: products over contiguous and scattered axes, on every instruc
 }
 
 TEST_CASE("einsum: many operands") {
-  Trial chain{"", {}, {}};
+  Equation chain{"", {}, {}};
   for (int i = 0; i < 11; ++i) {
     const std::string term{static_cast<char>('a' + i), static_cast<char>('a' + i + 1)};
     chain.equation += (i ? "," : "") + term;
@@ -346,7 +346,7 @@ TEST_CASE("einsum: NaN and infinity propagate as in loops") {
   for_every_isa([&] {
     for (const auto& [equation, shapes] : equations)
       for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        Dice dice(seed);
+        LetterDice dice(seed);
         std::vector<Tensor> in;
         for (const Shape& shape : shapes) {
           in.push_back(random_tensor({shape}, seed + in.size()));

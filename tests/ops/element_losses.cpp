@@ -43,8 +43,8 @@ double cross(double x, double t) { return std::log1p(std::exp(x)) - x * t; }
 double divergence(double x, double t) { return t * (std::log(t) - x); }
 double log_divergence(double x, double t) { return std::exp(t) * (t - x); }
 
-const std::vector<In> two{{{5, 17}, -2, 2}, {{5, 17}, -2, 2}};
-const std::vector<In> logits{{{5, 17}, -4, 4}, {{5, 17}, 0, 1}};
+const std::vector<In> two_inputs{{{5, 17}, -2, 2}, {{5, 17}, -2, 2}};
+const std::vector<In> logit_inputs{{{5, 17}, -4, 4}, {{5, 17}, 0, 1}};
 const std::vector<In> probabilities{{{5, 17}, -4, -0.1}, {{5, 17}, 0.05, 1}};
 const std::vector<In> logarithms{{{5, 17}, -4, -0.1}, {{5, 17}, -4, -0.1}};
 
@@ -57,17 +57,17 @@ Tensor kl(const Tensor& x, const Tensor& t, Reduction r) { return kl_divergence(
 Tensor kl_log(const Tensor& x, const Tensor& t, Reduction r) { return kl_divergence(x, t, r, true); }
 constexpr Loss bce = binary_cross_entropy_with_logits;
 
-const OpCases cases{
-    {"mse_loss", two, as(mse_loss, Reduction::mean), mean_of(squared)},
-    {"mse_loss, terms", two, as(mse_loss, Reduction::none), terms_of(squared)},
-    {"mse_loss, sum", two, as(mse_loss, Reduction::sum), mean_of(squared, 1)},
-    {"l1_loss", two, as(l1_loss, Reduction::mean), mean_of(absolute)},
-    {"l1_loss, terms", two, as(l1_loss, Reduction::none), terms_of(absolute)},
-    {"huber_loss", two, as(huber_of, Reduction::mean), mean_of(huber)},
-    {"huber_loss, terms", two, as(huber_of, Reduction::none), terms_of(huber)},
-    {"binary_cross_entropy_with_logits", logits, as(bce, Reduction::mean), mean_of(cross)},
-    {"binary_cross_entropy_with_logits, terms", logits, as(bce, Reduction::none), terms_of(cross)},
-    {"binary_cross_entropy_with_logits, batch_mean", logits, as(bce, Reduction::batch_mean), mean_of(cross, 5)},
+const OpCases element_loss_cases{
+    {"mse_loss", two_inputs, as(mse_loss, Reduction::mean), mean_of(squared)},
+    {"mse_loss, terms", two_inputs, as(mse_loss, Reduction::none), terms_of(squared)},
+    {"mse_loss, sum", two_inputs, as(mse_loss, Reduction::sum), mean_of(squared, 1)},
+    {"l1_loss", two_inputs, as(l1_loss, Reduction::mean), mean_of(absolute)},
+    {"l1_loss, terms", two_inputs, as(l1_loss, Reduction::none), terms_of(absolute)},
+    {"huber_loss", two_inputs, as(huber_of, Reduction::mean), mean_of(huber)},
+    {"huber_loss, terms", two_inputs, as(huber_of, Reduction::none), terms_of(huber)},
+    {"binary_cross_entropy_with_logits", logit_inputs, as(bce, Reduction::mean), mean_of(cross)},
+    {"binary_cross_entropy_with_logits, terms", logit_inputs, as(bce, Reduction::none), terms_of(cross)},
+    {"binary_cross_entropy_with_logits, batch_mean", logit_inputs, as(bce, Reduction::batch_mean), mean_of(cross, 5)},
     {"kl_divergence", probabilities, as(kl, Reduction::mean), mean_of(divergence)},
     {"kl_divergence, terms", probabilities, as(kl, Reduction::none), terms_of(divergence)},
     {"kl_divergence, batch_mean", probabilities, as(kl, Reduction::batch_mean), mean_of(divergence, 5)},

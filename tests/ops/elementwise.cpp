@@ -13,7 +13,7 @@ using Ins = const std::vector<Tensor>&;
 
 // Computes y[i] = f(a[i], b[i]) by loops with broadcast indices.
 template <class F>
-Function loops(F f) {
+Function broadcast_loops(F f) {
   return [f](Ins in) {
     const Tensor a = raw::contiguous(expand(in[0], add(in[0], in[1]).shape()));
     const Tensor b = raw::contiguous(expand(in[1], a.shape()));
@@ -39,17 +39,19 @@ Tensor complex_quotient(Ins in) {
   return complex(div(real(product), size), div(imag(product), size));
 }
 
-const OpCases cases{
-    {"add", {{{5, 7}}, {{5, 7}}}, add_two, loops([](double a, double b) { return a + b; })},
-    {"add row", {{{5, 17}}, {{17}}}, add_two, loops([](double a, double b) { return a + b; })},
-    {"add column", {{{5, 17}}, {{5, 1}}}, add_two, loops([](double a, double b) { return a + b; })},
-    {"sub outer", {{{1, 9}}, {{4, 1}}}, sub_two, loops([](double a, double b) { return a - b; })},
-    {"sub scalar left", {{{}}, {{4, 3}}}, sub_two, loops([](double a, double b) { return a - b; })},
-    {"mul", {{{3, 1, 5}}, {{4, 1}}}, mul_two, loops([](double a, double b) { return a * b; })},
-    {"mul both broadcast inside", {{{3, 1, 1}}, {{4, 1}}}, mul_two, loops([](double a, double b) { return a * b; })},
+const OpCases elementwise_cases{
+    {"add", {{{5, 7}}, {{5, 7}}}, add_two, broadcast_loops([](double a, double b) { return a + b; })},
+    {"add row", {{{5, 17}}, {{17}}}, add_two, broadcast_loops([](double a, double b) { return a + b; })},
+    {"add column", {{{5, 17}}, {{5, 1}}}, add_two, broadcast_loops([](double a, double b) { return a + b; })},
+    {"sub outer", {{{1, 9}}, {{4, 1}}}, sub_two, broadcast_loops([](double a, double b) { return a - b; })},
+    {"sub scalar left", {{{}}, {{4, 3}}}, sub_two, broadcast_loops([](double a, double b) { return a - b; })},
+    {"mul", {{{3, 1, 5}}, {{4, 1}}}, mul_two, broadcast_loops([](double a, double b) { return a * b; })},
+    {"mul both broadcast inside", {{{3, 1, 1}}, {{4, 1}}}, mul_two, broadcast_loops([](double a, double b) {
+       return a * b;
+     })},
     {"mul whose gradient nobody else holds", {{{3, 5}}, {{3, 1}}}, [](Ins in) { return scale(mul(in[0], in[1]), 3); }},
     {"mul with itself", {{{6}}}, [](Ins in) { return mul(in[0], in[0]); }},
-    {"div", {{{3, 5}}, {{5}, 0.5, 2}}, div_two, loops([](double a, double b) { return a / b; })},
+    {"div", {{{3, 5}}, {{5}, 0.5, 2}}, div_two, broadcast_loops([](double a, double b) { return a / b; })},
     {"add nothing", {{{0, 3}}, {{3}}}, add_two},
     {"mul nothing", {{{2, 0}}, {{2, 1}}}, mul_two},
     {"add complex", {complex_in({3, 4}), complex_in({4})}, add_two},

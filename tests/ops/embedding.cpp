@@ -23,7 +23,7 @@ OpCase embedding_case(const std::string& name, const Shape& shape, std::int64_t 
           }};
 }
 
-const OpCases cases{
+const OpCases embedding_cases{
     embedding_case("", {3, 5}, 10, 4),
     embedding_case("of wide rows", {7}, 5, 37),
     embedding_case("of one index", {}, 3, 4),

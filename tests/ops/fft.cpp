@@ -110,7 +110,7 @@ OpCase mix_case(const std::string& name, const Shape& shape, std::int64_t sequen
           [=](Ins x) { return plain_mix(x[0], sequence, hidden); }};
 }
 
-const OpCases cases{
+const OpCases fft_cases{
     fft_case("rows", complex_in({3, 12}), 1),
     fft_case("columns", complex_in({12, 19}), 0),
     fft_case("middle", complex_in({2, 8, 3}), 1, FftNorm::ortho),

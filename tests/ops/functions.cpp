@@ -13,16 +13,6 @@ namespace {
 
 using Ins = const std::vector<Tensor>&;
 
-// y[i] = f(x[i]).
-template <class F>
-Function loop(F f) {
-  return [f](Ins in) {
-    std::vector<double> values = in[0].to_vector<double>();
-    for (double& v : values) v = f(v);
-    return Tensor::from(values, in[0].shape());
-  };
-}
-
 template <class F>
 Function on_first(F f) {
   return [f](Ins in) { return f(in[0]); };
@@ -35,59 +25,57 @@ Function raised_plainly(double exponent) {
   return loop([exponent](double x) { return std::pow(x, exponent); });
 }
 
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double plain_sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-const In wide{{3, 37}, -6, 6};
-const In kinked{{3, 37}, -4, 4, 0.05};
-const In positive{{3, 37}, 0.2, 4};
 const In nothing{{3, 0}};
 
-const OpCases cases{
-    {"neg", {wide}, on_first(neg), loop([](double x) { return -x; })},
+const OpCases function_cases{
+    {"neg", {wide_in}, on_first(neg), loop([](double x) { return -x; })},
     {"neg complex", {complex_in({3, 5})}, on_first(neg), on_first([](const Tensor& x) { return scale(x, -1); })},
-    {"abs", {kinked}, on_first(abs), loop([](double x) { return std::abs(x); })},
-    {"sign", {kinked}, on_first(sign), loop([](double x) { return x > 0 ? 1.0 : -1.0; })},
+    {"abs", {kinked_in}, on_first(abs), loop([](double x) { return std::abs(x); })},
+    {"sign", {kinked_in}, on_first(sign), loop([](double x) { return x > 0 ? 1.0 : -1.0; })},
     {"sin", {{{3, 37}, -30, 30}}, on_first(sin), loop([](double x) { return std::sin(x); })},
     {"cos", {{{3, 37}, -30, 30}}, on_first(cos), loop([](double x) { return std::cos(x); })},
-    {"relu by name", {kinked}, on_first(relu), loop([](double x) { return x > 0 ? x : 0; })},
-    {"gelu by name", {wide}, on_first(gelu), loop([](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2)); })},
-    {"silu by name", {wide}, on_first(silu), loop([](double x) { return x * logistic(x); })},
-    {"sigmoid by name", {wide}, on_first(sigmoid), loop(logistic)},
-    {"tanh by name", {wide}, on_first(tanh), loop([](double x) { return std::tanh(x); })},
+    {"relu by name", {kinked_in}, on_first(relu), loop([](double x) { return x > 0 ? x : 0; })},
+    {"gelu by name", {wide_in}, on_first(gelu), loop([](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2)); })},
+    {"silu by name", {wide_in}, on_first(silu), loop([](double x) { return x * plain_sigmoid(x); })},
+    {"sigmoid by name", {wide_in}, on_first(sigmoid), loop(plain_sigmoid)},
+    {"tanh by name", {wide_in}, on_first(tanh), loop([](double x) { return std::tanh(x); })},
     {"softplus", {{{3, 37}, -30, 30}}, on_first(softplus), loop([](double x) {
        return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
      })},
     {"erf", {{{3, 37}, -3, 3}}, on_first(erf), loop([](double x) { return std::erf(x); })},
     {"expm1", {{{3, 37}, -2, 2}}, on_first(expm1), loop([](double x) { return std::expm1(x); })},
     {"log1p", {{{3, 37}, -0.8, 4}}, on_first(log1p), loop([](double x) { return std::log1p(x); })},
-    {"rsqrt", {positive}, on_first(rsqrt), loop([](double x) { return 1 / std::sqrt(x); })},
+    {"rsqrt", {positive_in}, on_first(rsqrt), loop([](double x) { return 1 / std::sqrt(x); })},
     {"reciprocal", {{{3, 37}, -4, 4, 0.3}}, on_first(reciprocal), loop([](double x) { return 1 / x; })},
     {"pow -1", {{{3, 37}, -4, 4, 0.3}}, raised(-1), raised_plainly(-1)},
-    {"pow 0", {wide}, raised(0), raised_plainly(0)},
-    {"pow 1", {wide}, raised(1), raised_plainly(1)},
-    {"pow 2", {wide}, raised(2), raised_plainly(2)},
-    {"pow 3", {wide}, raised(3), raised_plainly(3)},
-    {"pow 4", {wide}, raised(4), raised_plainly(4)},
+    {"pow 0", {wide_in}, raised(0), raised_plainly(0)},
+    {"pow 1", {wide_in}, raised(1), raised_plainly(1)},
+    {"pow 2", {wide_in}, raised(2), raised_plainly(2)},
+    {"pow 3", {wide_in}, raised(3), raised_plainly(3)},
+    {"pow 4", {wide_in}, raised(4), raised_plainly(4)},
     {"pow -3", {{{3, 37}, -4, 4, 0.5}}, raised(-3), raised_plainly(-3)},
-    {"pow 0.5", {positive}, raised(0.5), raised_plainly(0.5)},
-    {"pow -1.7", {positive}, raised(-1.7), raised_plainly(-1.7)},
-    {"clamp", {kinked}, on_first([](const Tensor& x) { return clamp(x, -1.5, 2); }), loop([](double x) {
+    {"pow 0.5", {positive_in}, raised(0.5), raised_plainly(0.5)},
+    {"pow -1.7", {positive_in}, raised(-1.7), raised_plainly(-1.7)},
+    {"clamp", {kinked_in}, on_first([](const Tensor& x) { return clamp(x, -1.5, 2); }), loop([](double x) {
        return x < -1.5 ? -1.5 : x > 2 ? 2 : x;
      })},
-    {"clamp from below", {kinked}, on_first([](const Tensor& x) { return clamp(x, 0, INFINITY); }), loop([](double x) {
-       return x > 0 ? x : 0;
-     })},
-    {"x + c", {wide}, on_first([](const Tensor& x) { return x + 0.3; }), loop([](double x) { return x + 0.3; })},
-    {"c + x", {wide}, on_first([](const Tensor& x) { return 0.3 + x; }), loop([](double x) { return 0.3 + x; })},
-    {"x - c", {wide}, on_first([](const Tensor& x) { return x - 0.3; }), loop([](double x) { return x - 0.3; })},
-    {"c - x", {wide}, on_first([](const Tensor& x) { return 0.3 - x; }), loop([](double x) { return 0.3 - x; })},
-    {"x * c", {wide}, on_first([](const Tensor& x) { return x * 0.3; }), loop([](double x) { return x * 0.3; })},
-    {"c * x", {wide}, on_first([](const Tensor& x) { return 0.3 * x; }), loop([](double x) { return 0.3 * x; })},
-    {"x / c", {wide}, on_first([](const Tensor& x) { return x / 0.3; }), loop([](double x) { return x / 0.3; })},
+    {"clamp from below",
+     {kinked_in},
+     on_first([](const Tensor& x) { return clamp(x, 0, INFINITY); }),
+     loop([](double x) { return x > 0 ? x : 0; })},
+    {"x + c", {wide_in}, on_first([](const Tensor& x) { return x + 0.3; }), loop([](double x) { return x + 0.3; })},
+    {"c + x", {wide_in}, on_first([](const Tensor& x) { return 0.3 + x; }), loop([](double x) { return 0.3 + x; })},
+    {"x - c", {wide_in}, on_first([](const Tensor& x) { return x - 0.3; }), loop([](double x) { return x - 0.3; })},
+    {"c - x", {wide_in}, on_first([](const Tensor& x) { return 0.3 - x; }), loop([](double x) { return 0.3 - x; })},
+    {"x * c", {wide_in}, on_first([](const Tensor& x) { return x * 0.3; }), loop([](double x) { return x * 0.3; })},
+    {"c * x", {wide_in}, on_first([](const Tensor& x) { return 0.3 * x; }), loop([](double x) { return 0.3 * x; })},
+    {"x / c", {wide_in}, on_first([](const Tensor& x) { return x / 0.3; }), loop([](double x) { return x / 0.3; })},
     {"c / x", {{{3, 37}, -4, 4, 0.3}}, on_first([](const Tensor& x) { return 0.3 / x; }), loop([](double x) {
        return 0.3 / x;
      })},
-    {"-x", {wide}, on_first([](const Tensor& x) { return -x; }), loop([](double x) { return -x; })},
+    {"-x", {wide_in}, on_first([](const Tensor& x) { return -x; }), loop([](double x) { return -x; })},
     {"complex with numbers",
      {complex_in({3, 5})},
      on_first([](const Tensor& z) { return 2.0 - (z + 1.0) / 4.0; }),
@@ -105,7 +93,7 @@ const OpCases cases{
     {"c / nothing", {nothing}, on_first([](const Tensor& x) { return 1.0 / x; })},
 };
 
-constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // The value and the derivative of a function at one point.
 struct At {
@@ -136,39 +124,39 @@ TEST_CASE("functions at 0, infinity and NaN, as in PyTorch") {
     for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
       CAPTURE(dtype_name(dtype));
       check(at(abs, 0, dtype), 0, 0);
-      check(at(abs, -inf, dtype), inf, -1);
+      check(at(abs, -infinity, dtype), infinity, -1);
       check(at(abs, nan, dtype), nan, 0);
       check(at(sign, 0, dtype), 0, 0);
       check(at(sign, nan, dtype), 0, 0);
-      check(at(sign, -inf, dtype), -1, 0);
+      check(at(sign, -infinity, dtype), -1, 0);
       check(at(sin, 0, dtype), 0, 1);
       CHECK(std::signbit(at(sin, -0.0, dtype).value));
       check(at(cos, 0, dtype), 1, 0);
-      for (double x : {inf, -inf, nan}) {
+      for (double x : {infinity, -infinity, nan}) {
         check(at(sin, x, dtype), nan, nan);
         check(at(cos, x, dtype), nan, nan);
       }
-      check(at(softplus, -inf, dtype), 0, 0);
-      check(at(softplus, inf, dtype), inf, 1);
+      check(at(softplus, -infinity, dtype), 0, 0);
+      check(at(softplus, infinity, dtype), infinity, 1);
       check(at(softplus, 300, dtype), 300, 1);
       CHECK(std::isnan(at(softplus, nan, dtype).value));
-      check(at(erf, inf, dtype), 1, 0);
-      check(at(erf, -inf, dtype), -1, 0);
-      check(at(expm1, -inf, dtype), -1, 0);
-      check(at(log1p, -1, dtype), -inf, inf);
-      check(at(log1p, inf, dtype), inf, 0);
+      check(at(erf, infinity, dtype), 1, 0);
+      check(at(erf, -infinity, dtype), -1, 0);
+      check(at(expm1, -infinity, dtype), -1, 0);
+      check(at(log1p, -1, dtype), -infinity, infinity);
+      check(at(log1p, infinity, dtype), infinity, 0);
       CHECK(std::isnan(at(log1p, -2, dtype).value));
       CHECK(std::signbit(at(log1p, -0.0, dtype).value));
-      check(at(rsqrt, 0, dtype), inf, -inf);
-      check(at(rsqrt, inf, dtype), 0, 0);
+      check(at(rsqrt, 0, dtype), infinity, -infinity);
+      check(at(rsqrt, infinity, dtype), 0, 0);
       CHECK(std::isnan(at(rsqrt, -1, dtype).value));
-      check(at(reciprocal, 0, dtype), inf, -inf);
-      check(at(reciprocal, -inf, dtype), 0, 0);
+      check(at(reciprocal, 0, dtype), infinity, -infinity);
+      check(at(reciprocal, -infinity, dtype), 0, 0);
       const auto clamped = [](const Tensor& x) { return clamp(x, -1, 2); };
       check(at(clamped, -1, dtype), -1, 1);  // the gradient passes through at the bounds
       check(at(clamped, 2, dtype), 2, 1);
       check(at(clamped, 2.5, dtype), 2, 0);
-      check(at(clamped, -inf, dtype), -1, 0);
+      check(at(clamped, -infinity, dtype), -1, 0);
       check(at(clamped, nan, dtype), nan, 0);
       check(at([](const Tensor& x) { return clamp(x, 3, 1); }, 2, dtype), 1, 0);
     }
@@ -177,17 +165,17 @@ TEST_CASE("functions at 0, infinity and NaN, as in PyTorch") {
 
 TEST_CASE("reciprocal and its gradient where x² overflows") {
   check(at(reciprocal, 0x1p100, DType::f32), 0x1p-100, 0);
-  check(at(reciprocal, 0x1p-70, DType::f32), 0x1p70, -inf);
-  check(at(reciprocal, 0x1p-64, DType::f32), 0x1p64, -inf);
+  check(at(reciprocal, 0x1p-70, DType::f32), 0x1p70, -infinity);
+  check(at(reciprocal, 0x1p-64, DType::f32), 0x1p64, -infinity);
   check(at([](const Tensor& x) { return 0x1p-100 / x; }, 0x1p-70, DType::f32), 0x1p-30, -0x1p40);
   check(at([](const Tensor& x) { return 0x1p100 / x; }, 0x1p70, DType::f32), 0x1p30, -0x1p-40);
 }
 
 TEST_CASE("pow: the special cases of C, and gradients as in PyTorch") {
   const double nan = std::nan("");
-  const std::vector<double> bases{0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, inf, -inf, nan};
-  const std::vector<double> exponents{0,    -0.0, 1, -1,  2,   -2,   3,   -3,     0.5,
-                                      -0.5, 4,    5, 2.5, inf, -inf, nan, 0x1p53, 0x1p52 + 1};
+  const std::vector<double> bases{0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, infinity, -infinity, nan};
+  const std::vector<double> exponents{0,    -0.0, 1, -1,  2,        -2,        3,   -3,     0.5,
+                                      -0.5, 4,    5, 2.5, infinity, -infinity, nan, 0x1p53, 0x1p52 + 1};
   for_every_isa([&] {
     for (DType dtype : {DType::f32, DType::f64})
       for (const double base : bases)
@@ -211,9 +199,9 @@ TEST_CASE("pow: the special cases of C, and gradients as in PyTorch") {
                           {2, 0, 0, std::log(2)},
                           {0, 2, 0, 0},
                           {0, 1, 1, 0},
-                          {0, -1, -inf, -inf},
+                          {0, -1, -infinity, -infinity},
                           {-2, 3, 12, nan},
-                          {0, 0.5, inf, 0}}) {
+                          {0, 0.5, infinity, 0}}) {
     CAPTURE(s.base);
     CAPTURE(s.exponent);
     Tape tape;

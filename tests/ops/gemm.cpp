@@ -151,7 +151,7 @@ Function by_loops(const Shape& a, const Shape& b, const Shape& out) {
 
 const Function matmul_two = [](Ins in) { return matmul(in[0], in[1]); };
 
-const OpCases cases{
+const OpCases gemm_cases{
     {"matmul", {{{5, 7}}, {{7, 3}}}, matmul_two, by_loops({1, 5, 7}, {1, 7, 3}, {1, 5, 3})},
     {"matmul of many rows", {{{35, 4}}, {{4, 33}}}, matmul_two, by_loops({1, 35, 4}, {1, 4, 33}, {1, 35, 33})},
     {"matmul of vectors", {{{19}}, {{19}}}, matmul_two, by_loops({1, 1, 19}, {1, 19, 1}, {1})},

@@ -31,7 +31,7 @@ Tensor sorted(const Tensor& x, I k, bool largest) {
 
 const In table{{7, 5}, -3, 3};
 
-const OpCases cases{
+const OpCases indexing_cases{
     {"index_select 0",
      {table, indices({9}, 7)},
      [](Ins in) { return index_select(in[0], 0, in[1]); },

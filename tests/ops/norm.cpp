@@ -49,7 +49,7 @@ OpCase rms_case(const std::string& name, const std::vector<In>& inputs, double e
           [=](Ins in) { return rms_norm_plain(in[0], at(in, 1), eps); }};
 }
 
-const OpCases cases{
+const OpCases norm_cases{
     layer_case("", {5, 37}, 1),
     layer_case("of a wide row", {3, 150}, 1),
     layer_case("of many rows", {150, 3}, 1),

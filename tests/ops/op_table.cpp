@@ -33,10 +33,10 @@ void check_close(const Differentiated& got, const Differentiated& want, double t
     if (want.gradients[i].defined()) check_close(got.gradients[i], want.gradients[i], tolerance);
 }
 
-bool same_bits(const Differentiated& a, const Differentiated& b) {
-  bool same = test::same_bits(a.y, b.y);
+bool same_results(const Differentiated& a, const Differentiated& b) {
+  bool same = same_bits(a.y, b.y);
   for (std::size_t i = 0; i < a.gradients.size(); ++i)
-    if (a.gradients[i].defined()) same = same && test::same_bits(a.gradients[i], b.gradients[i]);
+    if (a.gradients[i].defined()) same = same && same_bits(a.gradients[i], b.gradients[i]);
   return same;
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("op table: values") {
     const Tensor single = c.run(single_inputs(c));
     CHECK(real_of(single.dtype()) != DType::f64);
     check_close(single, y, c.f32_tolerance);
-    for (std::size_t i = 0; i < inputs.size(); ++i) CHECK(test::same_bits(inputs[i], make_inputs(c)[i]));
+    for (std::size_t i = 0; i < inputs.size(); ++i) CHECK(same_bits(inputs[i], make_inputs(c)[i]));
   }
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("op table: the same bits for any number of threads") {
       return differentiate(c.run, single_inputs(c), needs);
     };
     const Differentiated one = run(1);
-    for (int threads : {2, 3, 8}) CHECK(same_bits(run(threads), one));
+    for (int threads : {2, 3, 8}) CHECK(same_results(run(threads), one));
   }
 }
 

@@ -82,7 +82,7 @@ OpCase max_case(const std::string& name, const Shape& shape, std::int64_t dim, b
           }};
 }
 
-const OpCases cases{
+const OpCases reduce_cases{
     sum_case("all", {3, 5, 7}, {}),
     sum_case("of a scalar", {}, {}),
     sum_case("rows", {5, 37}, {1}),

@@ -73,16 +73,16 @@ OpCase convolution(const char* name, const Shape& x, const Shape& w, bool bias, 
           [=](Ins in) { return convolved(in, o); }};
 }
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-const In table{{6, 11}, -2, 2, 0.05};
+constexpr double max_norm = std::numeric_limits<double>::infinity();
+const In scan_table{{6, 11}, -2, 2, 0.05};
 
-const OpCases cases{
+const OpCases scan_cases{
     {"cumsum",
-     {table},
+     {scan_table},
      [](Ins in) { return cumsum(in[0], 1); },
      [](Ins in) { return scanned(in[0], [](double a, double b) { return a + b; }); }},
     {"cumsum 0",
-     {table},
+     {scan_table},
      [](Ins in) { return cumsum(in[0], 0); },
      [](Ins in) { return transpose(scanned(transpose(in[0], 0, 1), [](double a, double b) { return a + b; }), 0, 1); }},
     {"cumsum of the middle axis",
@@ -94,15 +94,15 @@ const OpCases cases{
      }},
     {"cumsum of nothing", {{{3, 0}}}, [](Ins in) { return cumsum(in[0], 1); }},
     {"cumprod",
-     {table},
+     {scan_table},
      [](Ins in) { return cumprod(in[0], 1); },
      [](Ins in) { return scanned(in[0], [](double a, double b) { return a * b; }); }},
     {"cumprod 0",
-     {table},
+     {scan_table},
      [](Ins in) { return cumprod(in[0], 0); },
      [](Ins in) { return transpose(scanned(transpose(in[0], 0, 1), [](double a, double b) { return a * b; }), 0, 1); }},
     {"norm 1",
-     {table},
+     {scan_table},
      [](Ins in) { return norm(in[0], 1, {1}); },
      [](Ins in) {
        return of_rows(in[0], [](const auto& row) {
@@ -112,7 +112,7 @@ const OpCases cases{
        });
      }},
     {"norm 2",
-     {table},
+     {scan_table},
      [](Ins in) { return norm(in[0], 2, {1}); },
      [](Ins in) {
        return of_rows(in[0], [](const auto& row) {
@@ -121,33 +121,33 @@ const OpCases cases{
          return std::sqrt(sum);
        });
      }},
-    {"norm of all", {table}, [](Ins in) { return norm(in[0]); }, [](Ins in) { return sqrt(sum(square(in[0]))); }},
+    {"norm of all", {scan_table}, [](Ins in) { return norm(in[0]); }, [](Ins in) { return sqrt(sum(square(in[0]))); }},
     {"norm inf",
-     {table},
-     [](Ins in) { return norm(in[0], infinity, {-1}, true); },
+     {scan_table},
+     [](Ins in) { return norm(in[0], max_norm, {-1}, true); },
      [](Ins in) { return max(abs(in[0]), 1, true); }},
     {"norm inf of all",
-     {table},
-     [](Ins in) { return norm(in[0], infinity); },
+     {scan_table},
+     [](Ins in) { return norm(in[0], max_norm); },
      [](Ins in) { return max(max(abs(in[0]), 1), 0); }},
     {"var",
-     {table},
+     {scan_table},
      [](Ins in) { return var(in[0], {1}); },
      [](Ins in) { return of_rows(in[0], [](const auto& row) { return variance(row, 1); }); }},
     {"var 0",
-     {table},
+     {scan_table},
      [](Ins in) { return var(in[0], {0}, 0, true); },
      [](Ins in) {
        return reshape(of_rows(transpose(in[0], 0, 1), [](const auto& row) { return variance(row, 0); }), {1, 11});
      }},
     {"var of all",
-     {table},
+     {scan_table},
      [](Ins in) { return var(in[0]); },
      [](Ins in) {
        return reshape(of_rows(reshape(in[0], {1, 66}), [](const auto& r) { return variance(r, 1); }), {});
      }},
     {"logsumexp",
-     {table},
+     {scan_table},
      [](Ins in) { return logsumexp(in[0], 1); },
      [](Ins in) { return log(sum(exp(in[0]), {1})); }},
     {"logsumexp of large numbers",
@@ -155,7 +155,7 @@ const OpCases cases{
      [](Ins in) { return logsumexp(in[0], 0, true); },
      [](Ins in) { return log(sum(exp(in[0] - 800.0), {0}, true)) + 800.0; }},
     {"max_pool1d",
-     {table},
+     {scan_table},
      [](Ins in) { return max_pool1d(in[0], 3, 2); },
      [](Ins in) {
        std::vector<Tensor> windows;
@@ -268,7 +268,7 @@ TEST_CASE("norm, var, logsumexp and conv1d of bf16 round once") {
   check([](const Tensor& t) { return norm(t, 2); });
   check([](const Tensor& t) { return norm(t, 1); });
   check([](const Tensor& t) { return logsumexp(t, 0); });
-  check([](const Tensor& t) { return norm(t, infinity); });
+  check([](const Tensor& t) { return norm(t, max_norm); });
   const Tensor ones = Tensor::full({1, 1, 512}, 1, DType::bf16);
   CHECK(conv1d(ones, ones).item() == 512);  // the result would be 256 if each partial sum were rounded
 }

@@ -43,7 +43,7 @@ Function same_elements(const Shape& shape) {
 
 using Complex = std::complex<double>;
 
-const OpCases cases{
+const OpCases shape_cases{
     {"reshape",
      {{{4, 6}}},
      [](Ins in) {

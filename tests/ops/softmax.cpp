@@ -57,7 +57,7 @@ OpCase loss_case(const std::string& name, const Shape& logits, const Shape& targ
           }};
 }
 
-const OpCases cases{
+const OpCases softmax_cases{
     softmax_case("softmax", {5, 37}, -1),
     softmax_case("softmax inner axis", {3, 11, 4}, 1),
     softmax_case("softmax first axis", {7, 3}, 0),

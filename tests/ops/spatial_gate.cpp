@@ -15,14 +15,14 @@ Tensor formula(const std::vector<Tensor>& in, bool causal) {
 }
 
 OpCase gate_case(std::int64_t n, std::int64_t b, std::int64_t d, bool causal) {
-  const std::string name = std::string("spatial_gate ") + (causal ? "causal " : "") + to_string({n, b, d});
+  const std::string name = std::string("spatial_gate ") + (causal ? "causal " : "") + to_string(Shape{n, b, d});
   return {name,
           {{{n, b, d}}, {{n, b, d}}, {{n, n}}, {{n}}},
           [=](const std::vector<Tensor>& in) { return spatial_gate(in[0], in[1], in[2], in[3], causal); },
           [=](const std::vector<Tensor>& in) { return formula(in, causal); }};
 }
 
-const OpCases cases{
+const OpCases spatial_gate_cases{
     gate_case(0, 2, 3, true), gate_case(3, 0, 2, true),  gate_case(1, 1, 1, true),  gate_case(1, 1, 1, false),
     gate_case(5, 2, 3, true), gate_case(5, 2, 3, false), gate_case(13, 1, 7, true), gate_case(29, 2, 5, true),
 };

@@ -28,15 +28,15 @@ ToeplitzGradients by_tape(const Operands& o, bool causal, ToeplitzForm form) {
   return {gradients.of(x), gradients.of(t)};
 }
 
-constexpr ToeplitzForm forms[] = {ToeplitzForm::automatic, ToeplitzForm::naive, ToeplitzForm::matrix,
-                                  ToeplitzForm::ring};
+constexpr ToeplitzForm all_forms[] = {ToeplitzForm::automatic, ToeplitzForm::naive, ToeplitzForm::matrix,
+                                      ToeplitzForm::ring};
 
 }  // namespace
 
 TEST_CASE("toeplitz_gradients: they equal those of a tape, bit by bit, in every form") {
   for (const Shape& shape : {Shape{2, 3, 9, 7}, {1, 1, 1, 1}, {3, 2, 300, 5}})
     for (const bool causal : {false, true})
-      for (const ToeplitzForm form : forms)
+      for (const ToeplitzForm form : all_forms)
         for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
           const Operands o = operands(shape, causal, dtype);
           const ToeplitzGradients expected = by_tape(o, causal, form);

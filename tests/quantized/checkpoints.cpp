@@ -52,14 +52,6 @@ std::vector<Tensor> answers(const Model& model) {
   return all;
 }
 
-void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
-  REQUIRE(got.size() == want.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    CAPTURE(i);
-    CHECK(same_bits(got[i], want[i]));
-  }
-}
-
 // Writes the checkpoint's file with one tensor replaced by `tensor`, or without it if `tensor` is undefined.
 std::string forged(const Saved& saved, const std::string& name, const Tensor& tensor, const std::string& as = "") {
   const SafetensorsFile file(saved.file());

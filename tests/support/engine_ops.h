@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "weft/context.h"
 #include "weft/detail/part_op.h"
 #include "weft/tape.h"
 
@@ -173,6 +174,13 @@ inline Tensor sum(const Tensor& x) { return apply_op(Sum(), {x}); }
 
 using Values = std::vector<double>;
 inline Tensor vector_of(const Values& v) { return Tensor::from(v, {static_cast<std::int64_t>(v.size())}); }
+inline std::size_t memory_in_use() { return Context::current().memory().use().current; }
+
+inline void overwrite(const Tensor& x) {
+  Tensor writable = x;
+  writable.mutable_data<double>()[0] += 1;
+}
+
 inline Values values_of(const Tensor& x) { return x.to_vector<double>(); }
 
 }  // namespace weft::engine_test

@@ -63,6 +63,8 @@ struct Trial {
   bool epilogue() const { return bias || gate || residual || preactivation || activation != Activation::none; }
 };
 
+using weft::to_string;  // of shapes
+
 // Describes a trial in messages.
 inline std::string to_string(const Trial& t) {
   const auto strides = [](const Layout& x) { return std::to_string(x.row) + ":" + std::to_string(x.column); };

@@ -8,9 +8,9 @@
 
 namespace weft::test {
 
-inline std::string idx_header(const std::vector<std::int64_t>& sizes) {
-  std::string header{0, 0, 8, static_cast<char>(sizes.size())};
-  for (const std::int64_t size : sizes)
+inline std::string idx_header(const std::vector<std::int64_t>& shape) {
+  std::string header{0, 0, 8, static_cast<char>(shape.size())};
+  for (const std::int64_t size : shape)
     for (int shift = 24; shift >= 0; shift -= 8) header += static_cast<char>(size >> shift & 255);
   return header;
 }

@@ -24,7 +24,20 @@ inline In indices(const Shape& shape, std::int64_t count) {
 }
 inline In complex_in(const Shape& shape) { return {shape, -1, 1, 0, DType::c128, true}; }
 
+// Inputs for functions of one number.
+inline const In wide_in{{3, 37}, -6, 6}, kinked_in{{3, 37}, -4, 4, 0.05}, positive_in{{3, 37}, 0.2, 4};
+
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
+
+// y[i] = f(x[i]) for the first input x.
+template <class F>
+Function loop(F f) {
+  return [f](const std::vector<Tensor>& in) {
+    std::vector<double> values = in[0].to_vector<double>();
+    for (double& v : values) v = f(v);
+    return Tensor::from(values, in[0].shape());
+  };
+}
 
 struct OpCase {
   std::string name;
@@ -37,7 +50,7 @@ struct OpCase {
   double f32_tolerance = 2e-5;
 };
 
-// Defines cases at static initialization: static const OpCases cases{{"add", {{{2, 3}}, {{3}}}, …}, …};
+// Defines cases at static initialization: const OpCases activation_cases{{"add", {{{2, 3}}, {{3}}}, …}, …};
 class OpCases {
  public:
   OpCases(std::initializer_list<OpCase> cases);

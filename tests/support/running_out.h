@@ -14,6 +14,10 @@
 
 namespace weft::test {
 
+// JSON's destructor allocates memory and ends the program if that fails. So only larger allocations fail in calls that
+// use JSON.
+constexpr std::size_t of_json = 300;
+
 // Runs `body` and makes its allocation number `failing` fail. Returns false if `body` succeeds. If `body` throws
 // anything except an Error about memory, the test fails.
 inline bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,

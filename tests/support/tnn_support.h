@@ -5,11 +5,10 @@
 #include <string>
 
 #include "op_table.h"
+#include "random_parameters.h"
 #include "weft/tnn.h"
 
 namespace weft::test {
-
-inline const Init init64{Random(5), DType::f64};
 
 // A small config. `more` is the inside of a JSON object whose keys replace those of the config.
 inline std::string small_config(const std::string& more = "") {

@@ -140,4 +140,10 @@ inline const std::vector<std::string> own_architectures = architectures();
 
 inline Task usual_task(const std::string& arch) { return usual_task(architecture(arch), Source::text); }
 
+inline double metric_of(const Meter& meter, const std::string& name) {
+  for (const Metric& one : meter.metrics())
+    if (one.name == name) return one.value;
+  throw Error("no metric " + name);
+}
+
 }  // namespace weft::test

@@ -27,7 +27,7 @@ Ids all(const EncodedText& text) {
   return ids;
 }
 
-std::shared_ptr<const Tokenizer> learned(const std::string& kind, const Texts& texts) {
+std::shared_ptr<const Tokenizer> learned_from(const std::string& kind, const Texts& texts) {
   return learn_tokenizer(kind, texts);
 }
 
@@ -41,7 +41,7 @@ std::string long_text() {
   return text;
 }
 
-std::string error_of(const std::string& path, const Tokenizer& tokenizer, std::uint64_t most = 0) {
+std::string reading_error(const std::string& path, const Tokenizer& tokenizer, std::uint64_t most = 0) {
   try {
     (void)EncodedText::of_file(path, tokenizer, "", most);
   } catch (const Error& error) {
@@ -75,7 +75,7 @@ TEST_CASE("an encoded text has the ids of the whole text, however it is read") {
   folder.write("text", text);
   for (const std::string kind : {"characters", "bytes", "words", "wordpunct", "whitespace"}) {
     CAPTURE(kind);
-    const auto t = learned(kind, text_file(path));
+    const auto t = learned_from(kind, text_file(path));
     CHECK(*t == *learn_tokenizer(kind, text));
     const Ids whole = t->encode(text);
     const EncodedText memory(text, *t), file = EncodedText::of_file(path, *t),
@@ -107,7 +107,7 @@ TEST_CASE("a file of ids is reused for the same text and tokenizer, and rewritte
   const TemporaryFolder folder;
   const std::string text = small_text(), path = folder / "text", ids = folder / "ids";
   folder.write("text", text);
-  const auto by_bytes = learned("bytes", text_file(path)), by_words = learned("words", text_file(path));
+  const auto by_bytes = learned_from("bytes", text_file(path)), by_words = learned_from("words", text_file(path));
   const auto encode = [&](const Tokenizer& t) { return all(EncodedText::of_file(path, t, ids, 0)); };
   const auto inode = [&] {
     struct stat s;
@@ -212,33 +212,34 @@ TEST_CASE("errors for texts that can't be encoded name the file and the position
   const auto t = characters("abc\n");
   const std::string megabytes(2500000, 'a');
   for (std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
-    CHECK(error_of(file(""), *t, most) == name + " is empty");
-    CHECK(error_of(file("\xEF\xBB\xBF"), *t, most) == name + " is empty");
-    CHECK(error_of(file(megabytes + "\xFF" + megabytes), *t, most) ==
+    CHECK(reading_error(file(""), *t, most) == name + " is empty");
+    CHECK(reading_error(file("\xEF\xBB\xBF"), *t, most) == name + " is empty");
+    CHECK(reading_error(file(megabytes + "\xFF" + megabytes), *t, most) ==
           name + ": invalid UTF-8 at byte 2500000" + other_encoding);
-    CHECK(error_of(file("\xEF\xBB\xBF" + megabytes + "\xFF"), *t, most) ==
+    CHECK(reading_error(file("\xEF\xBB\xBF" + megabytes + "\xFF"), *t, most) ==
           name + ": invalid UTF-8 at byte 2500003" + other_encoding);
-    CHECK(error_of(file(megabytes + "\xE2\x82"), *t, most) ==
+    CHECK(reading_error(file(megabytes + "\xE2\x82"), *t, most) ==
           name + ": invalid UTF-8 at byte 2500000: the text ends within a character");
-    CHECK(error_of(file("\xFF\xFE" + std::string("a\0b\0", 4)), *t, most) ==
+    CHECK(reading_error(file("\xFF\xFE" + std::string("a\0b\0", 4)), *t, most) ==
           name + ": invalid UTF-8 at byte 0: it looks like UTF-16 (iconv -f UTF-16 -t UTF-8 converts it)");
-    CHECK(error_of(file(std::string("a\0b\0", 4)), *t, most) ==
+    CHECK(reading_error(file(std::string("a\0b\0", 4)), *t, most) ==
           name +
               ": byte 1 is 0, which does not occur in text: expected UTF-8 (if it is UTF-16, iconv -f UTF-16 -t UTF-8 "
               "converts "
               "it)");
     const auto old = tokenizer_from_json(R"({"unit":"characters","characters":"a","mask":false})");
-    CHECK(error_of(file(megabytes + "€"), *old, most) ==
+    CHECK(reading_error(file(megabytes + "€"), *old, most) ==
           name + ": the character U+20AC at byte 2500000 is not one of the 1 that the model knows");
-    CHECK(error_of(folder / "missing", *t, most).find("missing") != std::string::npos);
-    CHECK(error_of(folder / ".", *t, most).find("not a regular file") != std::string::npos);
-    CHECK(error_of(file(std::string("a\0\xFF", 3)), *learned("bytes", text_file(folder / "text")), most).empty());
+    CHECK(reading_error(folder / "missing", *t, most).find("missing") != std::string::npos);
+    CHECK(reading_error(folder / ".", *t, most).find("not a regular file") != std::string::npos);
+    CHECK(reading_error(file(std::string("a\0\xFF", 3)), *learned_from("bytes", text_file(folder / "text")), most)
+              .empty());
   }
   CHECK_THROWS_WITH(characters(read_text(file("ab\xFF"))),
                     (name + ": invalid UTF-8 at byte 2" + other_encoding).c_str());
-  CHECK_THROWS_WITH((void)learned("words", text_file(file(megabytes + "\xFF"))),
+  CHECK_THROWS_WITH((void)learned_from("words", text_file(file(megabytes + "\xFF"))),
                     (name + ": invalid UTF-8 at byte 2500000" + other_encoding).c_str());
-  CHECK_THROWS_WITH((void)learned("words", text_file(file(""))), (name + " is empty").c_str());
+  CHECK_THROWS_WITH((void)learned_from("words", text_file(file(""))), (name + " is empty").c_str());
   CHECK(read_text(file("\xEF\xBB\xBFxy")) == "xy");
   CHECK(folder.files() == 1);  // no file of ids remains
 }
@@ -248,8 +249,8 @@ TEST_CASE("a file larger than memory is refused after its first bytes, or read i
   folder.write("text", "text\n");
   // The rest of the file is a hole, which takes no space on the disk and reads as zeros.
   std::filesystem::resize_file(folder / "text", std::uintmax_t{1} << 40);
-  CHECK(error_of(folder / "text", *characters("text\n")).find("byte 5 is 0") != std::string::npos);
-  CHECK_THROWS_WITH((void)learned("words", text_file(folder / "text")), doctest::Contains("byte 5 is 0"));
+  CHECK(reading_error(folder / "text", *characters("text\n")).find("byte 5 is 0") != std::string::npos);
+  CHECK_THROWS_WITH((void)learned_from("words", text_file(folder / "text")), doctest::Contains("byte 5 is 0"));
 }
 
 TEST_CASE("a pipe can be a text file, and is read once") {

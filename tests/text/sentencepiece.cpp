@@ -14,7 +14,8 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-std::shared_ptr<const Tokenizer> learned(const std::string& kind, const std::string& text, std::int64_t size = 400) {
+std::shared_ptr<const Tokenizer> learned_pieces(const std::string& kind, const std::string& text,
+                                                std::int64_t size = 400) {
   register_sentencepiece();
   TokenizerOptions options;
   options.size = size;
@@ -51,7 +52,7 @@ std::string varied_text() {
 TEST_CASE("unigram and bpe restore every text byte by byte") {
   for (const char* kind : {"unigram", "bpe"}) {
     CAPTURE(kind);
-    const auto t = learned(kind, varied_text());
+    const auto t = learned_pieces(kind, varied_text());
     CHECK(t->kind() == std::string(kind));
     CHECK(t->size() <= 400);
     CHECK(t->size() > 260);
@@ -66,7 +67,7 @@ TEST_CASE("unigram and bpe restore every text byte by byte") {
     CHECK_THROWS_WITH((void)t->encode("ab\xFF"), "[tokenizer] invalid UTF-8 at byte 2");
     CHECK_THROWS_AS((void)t->decode(t->size()), Error);
     CHECK_THROWS_AS((void)t->decode(-1), Error);
-    CHECK((t->to_json() == learned(kind, varied_text())->to_json()));  // learning always gives the same result
+    CHECK((t->to_json() == learned_pieces(kind, varied_text())->to_json()));  // learning always gives the same result
   }
 }
 
@@ -76,7 +77,7 @@ TEST_CASE("unigram and bpe: a text may be split where they say, even within long
   text += "\n" + std::string(150000, 'x') + "ü\n" + small_text();
   for (const char* kind : {"unigram", "bpe"}) {
     CAPTURE(kind);
-    const auto t = learned(kind, small_text());
+    const auto t = learned_pieces(kind, small_text());
     const Ids whole = t->encode(text);
     for (std::size_t end = 0; end <= text.size(); end += end < 3000 ? 61 : 20011) {
       const std::size_t cut = t->cut(std::string_view(text).substr(0, end));
@@ -100,7 +101,7 @@ TEST_CASE("unigram and bpe: a text may be split where they say, even within long
 }
 
 TEST_CASE("unigram and bpe: long bytes that are not UTF-8 and have no line breaks are split anywhere, and refused") {
-  const auto t = learned("bpe", small_text());
+  const auto t = learned_pieces("bpe", small_text());
   const std::string bytes(200000, '\x80');
   for (const std::string& before : {std::string(), std::string("a"), std::string("a line\n")}) {
     const std::string text = before + bytes;
@@ -116,7 +117,7 @@ TEST_CASE("unigram and bpe: long bytes that are not UTF-8 and have no line break
 }
 
 TEST_CASE("unigram and bpe: JSON, also in a checkpoint, and damaged JSON") {
-  const auto t = learned("bpe", small_text());
+  const auto t = learned_pieces("bpe", small_text());
   const auto back = tokenizer_from_json(t->to_json());
   CHECK(*back == *t);
   CHECK(back->encode(small_text()) == t->encode(small_text()));
@@ -135,12 +136,12 @@ TEST_CASE("unigram and bpe: JSON, also in a checkpoint, and damaged JSON") {
 }
 
 TEST_CASE("unigram and bpe: models that can't be learned") {
-  CHECK_THROWS_WITH((void)learned("bpe", ""), "[tokenizer] there is no text to learn bpe from");
-  CHECK_THROWS_WITH((void)learned("unigram", "\n\n"), "[tokenizer] there is no text to learn unigram from");
-  CHECK_THROWS_WITH((void)learned("bpe", small_text(), 100),
+  CHECK_THROWS_WITH((void)learned_pieces("bpe", ""), "[tokenizer] there is no text to learn bpe from");
+  CHECK_THROWS_WITH((void)learned_pieces("unigram", "\n\n"), "[tokenizer] there is no text to learn unigram from");
+  CHECK_THROWS_WITH((void)learned_pieces("bpe", small_text(), 100),
                     doctest::Contains("can't learn bpe of 100 symbols: the bytes, the special symbols and"));
-  CHECK_THROWS_WITH((void)learned("bpe", "a\xFF"), "[tokenizer] invalid UTF-8 at byte 1");
-  CHECK_THROWS_WITH((void)learned("sentencepiece", "a"), doctest::Contains("learn bpe or unigram"));
+  CHECK_THROWS_WITH((void)learned_pieces("bpe", "a\xFF"), "[tokenizer] invalid UTF-8 at byte 1");
+  CHECK_THROWS_WITH((void)learned_pieces("sentencepiece", "a"), doctest::Contains("learn bpe or unigram"));
   CHECK_THROWS_WITH((void)sentencepiece_tokenizer("no model"),
                     doctest::Contains("[tokenizer] the data are not a SentencePiece model"));
 }

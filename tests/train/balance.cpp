@@ -16,7 +16,7 @@
 namespace weft::test {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Indices = std::vector<std::int64_t>;
 
 // 12 rows with 1 to 4 words. One of the rows is "rare".
 LabeledTexts unbalanced() {
@@ -52,7 +52,7 @@ TEST_CASE("balance: weights equal those of scikit-learn, and rows repeat") {
   CHECK(weights[1] == doctest::Approx(1.33333333).epsilon(1e-7));
   CHECK(weights[2] == 1);
   CHECK(weights[3] == doctest::Approx(2.66666667).epsilon(1e-7));
-  CHECK(balanced_rows({0, 1, 0, 0, 1, 0, 0, 2}, 4) == Numbers{0, 1, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 7, 7, 7});
+  CHECK(balanced_rows({0, 1, 0, 0, 1, 0, 0, 2}, 4) == Indices{0, 1, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 7, 7, 7});
   CHECK(balanced_rows({}, 3).empty());
   CHECK_THROWS_AS((void)balanced_weights({4}, 4), Error);
   CHECK_THROWS_AS((void)balanced_rows({-1}, 4), Error);
@@ -96,7 +96,7 @@ TEST_CASE("balance: the weighted loss of a batch equals that of its parts, and t
   const LabeledTexts rows = unbalanced();
   const auto data = data_of(rows, Padding::exact, {Balance::weights});
   const Tensor output = Tensor::from<double>({2, 0, -1, 1, 0.5, 0.25}, {3, 2});
-  const auto batch_of = [](const Numbers& target) {
+  const auto batch_of = [](const Indices& target) {
     Batch batch;
     batch.target = Tensor::from(target, {std::ssize(target)});
     batch.predicted = std::ssize(target);

@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-RunOptions into(const std::string& folder, const std::string& best_by) {
+RunOptions best_into(const std::string& folder, const std::string& best_by) {
   RunOptions run;
   run.folder = folder;
   run.eval_every = 2;
@@ -35,7 +35,7 @@ TEST_CASE(
     const ScriptedData data({std::begin(script), std::end(script)});
     const auto model = small_gmlp();
     Trainer trainer(*model, data, small_options(12));
-    RunOptions run = into(folder / "run", best_by);
+    RunOptions run = best_into(folder / "run", best_by);
     run.patience = best_by == "right" ? 3 : 0;
     const RunResult result = trainer.run(run);
     CHECK(trainer.best()->step == (best_by == "right" ? 6 : 8));
@@ -53,7 +53,7 @@ TEST_CASE("best by a metric: patience ends the run if no metric is higher") {
   const ScriptedData data({Script(3, 0.5), Script(2, 0.4), Script(1, 0.3)});
   const auto model = small_gmlp();
   Trainer trainer(*model, data, small_options(12));
-  RunOptions run = into(folder / "run", "right");
+  RunOptions run = best_into(folder / "run", "right");
   run.patience = 2;
   CHECK(trainer.run(run).out_of_patience);
   CHECK(trainer.steps_done() == 6);
@@ -65,7 +65,7 @@ TEST_CASE("best by a metric: the state records the metric and its best value") {
     const ScriptedData data({Script(3, 0.5), Script(2, 0.25)});
     const auto model = small_gmlp();
     Trainer trainer(*model, data, small_options(8));
-    RunOptions run = into(folder / "run", "right");
+    RunOptions run = best_into(folder / "run", "right");
     run.progress = [](const Progress& p) { return p.step < 5; };
     CHECK(trainer.run(run).stopped);
   }
@@ -77,7 +77,7 @@ TEST_CASE("best by a metric: the state records the metric and its best value") {
     trainer.load_state(state_path(folder / "run"));
     CHECK(trainer.best_by() == "right");
     CHECK(trainer.best()->metric == 0.5);
-    RunOptions run = into("", best_by);
+    RunOptions run = best_into("", best_by);
     trainer.run(run);
     CHECK(trainer.best()->step == 2);
   }
@@ -85,7 +85,7 @@ TEST_CASE("best by a metric: the state records the metric and its best value") {
   const auto model = small_gmlp();
   Trainer trainer(*model, data, small_options(8));
   trainer.load_state(state_path(folder / "run"));
-  CHECK_THROWS_WITH((void)trainer.run(into("", "loss")),
+  CHECK_THROWS_WITH((void)trainer.run(best_into("", "loss")),
                     "[train] expected the best checkpoint to be chosen by right, as earlier in this run, got loss");
 }
 
@@ -93,17 +93,17 @@ TEST_CASE("best by a metric that isn't measured is an error before the first ste
   const ScriptedData scripted({Script(4, 0.5)});
   const auto model = small_gmlp();
   Trainer trainer(*model, scripted, small_options(8));
-  CHECK_THROWS_WITH((void)trainer.run(into("", "accuracy")),
+  CHECK_THROWS_WITH((void)trainer.run(best_into("", "accuracy")),
                     "[train] expected the best checkpoint to be chosen by one of loss, right, got accuracy");
   CHECK(trainer.steps_done() == 0);
   const SmallTask text = small_task("gmlp", Task::causal_lm), rows = small_task("gmlp", Task::classifier);
   Trainer of_text(*text.model, *text.data, small_options(8));
-  CHECK_THROWS_WITH((void)of_text.run(into("", "accuracy")),
+  CHECK_THROWS_WITH((void)of_text.run(best_into("", "accuracy")),
                     "[train] expected the best checkpoint to be chosen by one of loss, got accuracy");
   TrainOptions options = small_options(60);
   options.schedule.peak = 5e-3;
   Trainer of_rows(*rows.model, *rows.data, options);
-  (void)of_rows.run(into("", "macro F1"));
+  (void)of_rows.run(best_into("", "macro F1"));
   CHECK(of_rows.best()->metric == 1);
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a run's test measures the best checkpoint at the end of the run, with
   const ClassifierData test({}, held, small.data->tokenizer(), 16, 4, Padding::full);
   {
     Trainer trainer(*small.model, *small.data, small_options(6));
-    (void)trainer.run(into(folder / "run", ""));
+    (void)trainer.run(best_into(folder / "run", ""));
   }
   CHECK_FALSE(is_tested(folder / "run"));
   const std::string before = folder.read("run/metrics.jsonl");
@@ -146,7 +146,7 @@ TEST_CASE("a run's test measures the best checkpoint at the end of the run, with
   const SmallTask same = small_task("gmlp", Task::classifier);
   Trainer trainer(*same.model, *same.data, small_options(8));
   trainer.load_state(state_path(folder / "run"));
-  (void)trainer.run(into(folder / "run", ""));
+  (void)trainer.run(best_into(folder / "run", ""));
   CHECK_FALSE(is_tested(folder / "run"));
   CHECK(folder.read("run/metrics.jsonl").rfind(before, 0) == 0);
 }

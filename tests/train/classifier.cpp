@@ -34,14 +34,14 @@ std::vector<std::string> some_texts(int count = sweep(40, 12)) {
   return texts;
 }
 
-struct Trained {
+struct TrainedClassifier {
   Checkpoint checkpoint;
   std::unique_ptr<Data> data;  // its validation rows are some_texts
 };
 
 // Makes a model whose parameters differ from those of all other tests.
-Trained made(const std::string& arch, Padding padding, std::int64_t d_model = 16) {
-  Trained t;
+TrainedClassifier made(const std::string& arch, Padding padding, std::int64_t d_model = 16) {
+  TrainedClassifier t;
   LabeledTexts rows = small_rows();
   rows.names = {"colour", "number", "wind"};
   const auto v = words(rows.texts);
@@ -129,7 +129,7 @@ TEST_CASE("classifier: evaluation measures the classifier's own results, bit by 
   for (const std::string& arch : own_architectures)
     for (const Padding padding : {Padding::exact, Padding::full}) {
       CAPTURE(arch);
-      Trained t = made(arch, padding, sweep(200, 100));
+      TrainedClassifier t = made(arch, padding, sweep(200, 100));
       const std::vector<std::string> texts = some_texts();
       LabeledTexts rows = small_rows();
       rows.texts = texts;
@@ -216,13 +216,13 @@ TEST_CASE("classifier: invalid classifiers and texts") {
   CHECK_THROWS_AS((void)classifier.probabilities(std::vector<std::string>{"a", "caf\xE9"}), Error);
   CHECK(classifier.probabilities(std::vector<std::string>{}).empty());
   for (const std::string arch : {"gmlp", "tnn"}) {  // the second one takes any length
-    Trained longer = made(arch, Padding::full);
+    TrainedClassifier longer = made(arch, Padding::full);
     longer.checkpoint.info.pad_to = arch == "gmlp" ? 11 : INT64_MAX;
     CHECK_THROWS_WITH(Classifier(std::move(longer.checkpoint)),
                       doctest::Contains(arch == "gmlp" ? "padded to 11 tokens, but the model takes at most 10"
                                                        : "doesn't fit into memory"));
   }
-  Trained broken = made("gmlp", Padding::exact);
+  TrainedClassifier broken = made("gmlp", Padding::exact);
   NamedParameters parameters = broken.checkpoint.model->parameters();
   parameters[0].second.assign(Tensor::full(parameters[0].second.value().shape(), std::nan(""), DType::f32));
   CHECK_THROWS_WITH((void)Classifier(std::move(broken.checkpoint)).probabilities("red"),

@@ -23,7 +23,7 @@ std::string label_of(const LabeledTexts& rows, std::size_t row) {
   return rows.names[static_cast<std::size_t>(rows.labels[row])];
 }
 
-std::string refused(const std::string& content, const LabeledOptions& options = conll()) {
+std::string refused_sentences(const std::string& content, const LabeledOptions& options = conll()) {
   return error_of([&] { (void)parse_labeled(content, "\"x\"", options); });
 }
 
@@ -74,24 +74,24 @@ TEST_CASE("CoNLL: texts to predict need no tags") {
 
 TEST_CASE("CoNLL: a bad sentence is refused with its row and line, or skipped completely") {
   const std::string bad = "a X\n\nb X\nc\nd X\n\ne X\n";
-  CHECK(refused(bad) ==
+  CHECK(refused_sentences(bad) ==
         "\"x\": row 2 (line 3): expected at least 2 columns, got the line \"c\" (--skip-bad-rows skips such rows)");
   LabeledOptions skip = conll();
   skip.skip_bad_rows = true;
   const LabeledTexts rows = parse_labeled(bad, "x", skip);
   CHECK(rows.texts == Strings{"a", "e"});
   CHECK(rows.skipped == 1);
-  CHECK(contains(refused("a b\tX\n"), "without blanks, got the line"));
-  CHECK(contains(refused("a\t\t\n"), "without blanks, got the line"));
-  CHECK(contains(refused("a X\n", conll({"3"})), "expected at least 3 columns"));
-  CHECK(contains(refused("-DOCSTART- O\n\n"), "has no rows"));
-  CHECK(contains(refused("a X\n", conll({"word"})), "expected the number of a column, from 1, got \"word\""));
-  CHECK(contains(refused("a X\n", conll({"0"})), "got \"0\""));
-  CHECK(contains(refused("a X\n", conll({"1", "2"})), "one column of words"));
-  CHECK(contains(refused("a \xFF\n"), "UTF-8"));
+  CHECK(contains(refused_sentences("a b\tX\n"), "without blanks, got the line"));
+  CHECK(contains(refused_sentences("a\t\t\n"), "without blanks, got the line"));
+  CHECK(contains(refused_sentences("a X\n", conll({"3"})), "expected at least 3 columns"));
+  CHECK(contains(refused_sentences("-DOCSTART- O\n\n"), "has no rows"));
+  CHECK(contains(refused_sentences("a X\n", conll({"word"})), "expected the number of a column, from 1, got \"word\""));
+  CHECK(contains(refused_sentences("a X\n", conll({"0"})), "got \"0\""));
+  CHECK(contains(refused_sentences("a X\n", conll({"1", "2"})), "one column of words"));
+  CHECK(contains(refused_sentences("a \xFF\n"), "UTF-8"));
   LabeledOptions header = conll();
   header.header = true;
-  CHECK(contains(refused("a X\n", header), "conll has no header"));
+  CHECK(contains(refused_sentences("a X\n", header), "conll has no header"));
 }
 
 TEST_CASE("CoNLL: a file may end in blank lines, a comment or the start of a document") {
@@ -112,7 +112,7 @@ TEST_CASE("CoNLL: a bad sentence counts once after the start of a document, a co
   const LabeledTexts rows = parse_labeled(bad, "x", skip);
   CHECK(rows.texts == Strings{"a", "d"});
   CHECK(rows.skipped == 1);
-  CHECK(contains(refused(bad), "\"x\": row 2 (line 5): expected at least 2 columns, got the line \"c\""));
+  CHECK(contains(refused_sentences(bad), "\"x\": row 2 (line 5): expected at least 2 columns, got the line \"c\""));
   skip.text = {"2"};
   const LabeledTexts treebank_rows = parse_labeled("# one\n1-2\tab\t_\n\n# two\n1\n\n1\tb\tX\n", "x", skip);
   CHECK(treebank_rows.texts == Strings{"b"});

@@ -13,7 +13,7 @@ namespace {
 
 using Values = std::map<std::string, std::vector<double>>;
 
-Values values_of(const Model& model) {
+Values named_values(const Model& model) {
   Values values;
   for (const auto& [name, parameter] : model.parameters())
     values[name] = raw::convert(raw::contiguous(parameter.value()), DType::f64).to_vector<double>();
@@ -45,7 +45,7 @@ TEST_CASE("copy_parameters: outputs are matched by label name in any order, and 
 
     const std::vector<std::string> mixed = {"sound", "smell", "wind", "taste"};
     const Checkpoint some = classifier(arch, mixed, 2);
-    const Values own = values_of(*some.model), trained = values_of(*from.model);
+    const Values own = named_values(*some.model), trained = named_values(*from.model);
     CHECK(copy_parameters(from, *some.model, mixed).empty());
     const std::vector<float> after = logits(*some.model);
     CHECK(after[0] == before[3]);
@@ -53,7 +53,7 @@ TEST_CASE("copy_parameters: outputs are matched by label name in any order, and 
     CHECK(after[1] != before[1]);
     CHECK(after[3] != before[3]);
     const std::string head = arch == "fnet" ? "classifier" : "head";
-    const Values now = values_of(*some.model);
+    const Values now = named_values(*some.model);
     for (const auto& each : now) {
       const std::string& name = each.first;
       const auto& values = each.second;
@@ -78,10 +78,10 @@ TEST_CASE("copy_parameters: outputs are matched by label name in any order, and 
 
     const std::vector<std::string> others = {"a", "b", "c", "d"};
     const Checkpoint none = classifier(arch, others, 4);
-    const Values fresh = values_of(*none.model);
+    const Values fresh = named_values(*none.model);
     CHECK(copy_parameters(from, *none.model, others) == std::vector<std::string>{head + ".weight", head + ".bias"});
-    CHECK(values_of(*none.model).at(head + ".weight") == fresh.at(head + ".weight"));
-    CHECK(values_of(*none.model).at(head + ".bias") == fresh.at(head + ".bias"));
+    CHECK(named_values(*none.model).at(head + ".weight") == fresh.at(head + ".weight"));
+    CHECK(named_values(*none.model).at(head + ".bias") == fresh.at(head + ".bias"));
 
     CHECK(error_of([&] { (void)copy_parameters(from, *none.model, fewer); }) ==
           "[checkpoint] expected 4 labels, one for each output of the model, got 2");
@@ -103,10 +103,10 @@ TEST_CASE(
   std::vector<std::string> nine;
   for (int i = 1; i <= 9; ++i) nine.push_back(std::to_string(i));
   const Checkpoint rows = classifier("gmlp", nine, 3);
-  const auto fresh = values_of(*rows.model).at("head.weight");
+  const auto fresh = named_values(*rows.model).at("head.weight");
   const std::vector<std::string> others = copy_parameters(text, *rows.model, nine);
   CHECK(std::count(others.begin(), others.end(), "head.weight") == 1);
-  CHECK(values_of(*rows.model).at("head.weight") == fresh);
+  CHECK(named_values(*rows.model).at("head.weight") == fresh);
 }
 
 }  // namespace weft::test

@@ -17,10 +17,8 @@
 namespace weft::test {
 namespace {
 
-Tensor numbers(const Shape& shape, std::uint64_t seed = 1) { return Random(seed).uniform(shape, -1, 1, DType::f64); }
-
 // 40 pairs of a text and a second text that contains the same number as a word.
-LabeledTexts pairs() {
+LabeledTexts numbered_pairs() {
   const char* tens[] = {"ten", "twenty", "thirty", "forty"};
   const char* ones[] = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "none"};
   LabeledTexts rows;
@@ -35,7 +33,7 @@ LabeledTexts pairs() {
 }  // namespace
 
 TEST_CASE("embed: the contrastive loss follows its definition, and its gradients") {
-  const Tensor x = numbers({6, 4});
+  const Tensor x = random_numbers({6, 4});
   const auto rows = x.to_vector<double>();
   const auto similarity = [&](std::size_t a, std::size_t b) {
     double dot = 0, aa = 1e-12, bb = 1e-12;
@@ -58,7 +56,8 @@ TEST_CASE("embed: the contrastive loss follows its definition, and its gradients
   CHECK(contrastive_loss(x, 0.1).item() == doctest::Approx(want).epsilon(1e-12));
   CHECK(gradient_error([](const std::vector<Tensor>& in) { return contrastive_loss(in[0], 0.1); }, {x}, {true}, 1) <
         1e-6);
-  CHECK(contrastive_loss(numbers({2, 3})).item() == doctest::Approx(0).epsilon(1e-12));  // there is no other pair
+  CHECK(contrastive_loss(random_numbers({2, 3})).item() ==
+        doctest::Approx(0).epsilon(1e-12));  // there is no other pair
   CHECK(max_abs(sub(sum(square(normalized(x)), {-1}), Tensor::full({6}, 1, DType::f64))) < 1e-10);
   CHECK(max_abs(normalized(Tensor::zeros({2, 3}, DType::f64))) == 0);
   for (const Shape& shape : {Shape{3, 4}, Shape{0, 4}, Shape{6}})
@@ -67,7 +66,7 @@ TEST_CASE("embed: the contrastive loss follows its definition, and its gradients
 }
 
 TEST_CASE("embed: pairs with the same text or label are not negatives of each other") {
-  const Tensor x = numbers({8, 4});
+  const Tensor x = random_numbers({8, 4});
   // Texts 0 and 2 are equal, and so are labels 1 and 3.
   const Tensor tokens = Tensor::from<std::int64_t>({1, 2, 3, 0, 1, 2, 4, 0, 5, 0, 6, 0, 7, 0, 6, 0}, {8, 2});
   const auto is_negative = [](std::size_t i, std::size_t j) { return i % 2 != j % 2; };
@@ -96,12 +95,12 @@ TEST_CASE("embed: pairs with the same text or label are not negatives of each ot
   CHECK_THROWS_AS((void)contrastive_loss(x, 0.1, Tensor::zeros({6, 2}, DType::i64)), Error);
 
   // PairData follows this rule. It refuses training data in which no pair of a batch can be a negative example.
-  LabeledTexts pairs_of_texts = pairs();
+  LabeledTexts pairs_of_texts = numbered_pairs();
   const auto tokenizer = words(pairs_of_texts.texts);
   pairs_of_texts.labels[1] = 0;
   const PairData data(pairs_of_texts, pairs_of_texts, tokenizer, 7, 2);
-  CHECK(data.loss(numbers({4, 3}), data.validation(0)).item() == doctest::Approx(0).epsilon(1e-12));
-  CHECK(data.loss(numbers({4, 3}), data.validation(1)).item() > 1e-3);
+  CHECK(data.loss(random_numbers({4, 3}), data.validation(0)).item() == doctest::Approx(0).epsilon(1e-12));
+  CHECK(data.loss(random_numbers({4, 3}), data.validation(1)).item() > 1e-3);
   const auto refused = [&](std::int64_t batch) {
     return error_of([&] { PairData(pairs_of_texts, pairs_of_texts, tokenizer, 7, batch); });
   };
@@ -133,7 +132,7 @@ TEST_CASE("embed: features are the inputs to the head of a tagging model") {
 }
 
 TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
-  const LabeledTexts rows = pairs();
+  const LabeledTexts rows = numbered_pairs();
   const auto tokenizer = words(rows.texts);
   const PairData data(rows, rows, tokenizer, 7, 16);
   CHECK(data.validation_batches() == 3);
@@ -173,7 +172,7 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
 }
 
 TEST_CASE("embed: every architecture learns pairs, and its vectors find them") {
-  const LabeledTexts rows = pairs();
+  const LabeledTexts rows = numbered_pairs();
   for (const std::string& arch : own_architectures) {
     CAPTURE(arch);
     const TemporaryFolder folder;

@@ -23,7 +23,7 @@ LabeledTexts colors(std::int64_t rows) {
   return all;
 }
 
-FitOptions small(Task task = Task::classifier) {
+FitOptions small_fit(Task task = Task::classifier) {
   FitOptions options;
   options.arch = "gmlp";
   options.task = task;
@@ -47,7 +47,7 @@ std::int64_t planned_steps(std::int64_t rows, const FitOptions& options) {
 }  // namespace
 
 TEST_CASE("fit: the number of steps is the same as for weft train") {
-  FitOptions options = small();
+  FitOptions options = small_fit();
   CHECK(planned_steps(20, options) == 500);     // 100 epochs, which is less than 1000 steps
   CHECK(planned_steps(60, options) == 1000);    // more than 5 epochs, which are 75 steps
   CHECK(planned_steps(1201, options) == 1505);  // 5 epochs of 301 steps
@@ -64,7 +64,7 @@ TEST_CASE("fit: the number of steps is the same as for weft train") {
 TEST_CASE("fit: a saved run for each task") {
   const TemporaryFolder folder;
   const auto trained = [&](LabeledTexts rows, Task task) {
-    FitOptions options = small(task);
+    FitOptions options = small_fit(task);
     options.steps = 3;
     RunOptions run;
     run.folder = folder / task_name(task);
@@ -105,7 +105,7 @@ TEST_CASE("labeled_rows: names in the order of files, and invalid labels") {
 
 TEST_CASE("fit: options that have no effect on the rows are refused") {
   const auto refused = [](const std::function<void(FitOptions&)>& change) {
-    FitOptions options = small();
+    FitOptions options = small_fit();
     options.steps = 1;
     change(options);
     (void)fit(colors(8), colors(4), options, {});
@@ -117,15 +117,15 @@ TEST_CASE("fit: options that have no effect on the rows are refused") {
   LabeledTexts frames = colors(8);
   frames.channels = 1;
   frames.texts.assign(8, std::string(8, '\0'));
-  FitOptions options = small();
+  FitOptions options = small_fit();
   options.tokenizer = "words";
   CHECK_THROWS_WITH_AS((void)fit(frames, frames, options, {}),
                        doctest::Contains("a tokenizer is for texts, but the data are frames"), Error);
-  options = small(Task::retrieval);
+  options = small_fit(Task::retrieval);
   options.balance = "rows";
   CHECK_THROWS_WITH_AS((void)fit(colors(8), colors(4), options, {}), doctest::Contains("does not support balancing"),
                        Error);
-  options = small(Task::multilabel);
+  options = small_fit(Task::multilabel);
   options.balance = "weights";
   CHECK_THROWS_WITH_AS((void)fit(colors(8), colors(4), options, {}),
                        doctest::Contains("the task multilabel does not support balancing"), Error);
@@ -139,7 +139,7 @@ TEST_CASE("fit: the batch and the augmentation reach the data of rows") {
     pictures.texts[i][i % 8] = '\x7f';
   }
   const auto loss = [&](const auto& change) {
-    FitOptions options = small();
+    FitOptions options = small_fit();
     options.config = R"({"d_model":8,"layers":1,"seq_len":8})";
     options.patch = 1;
     options.steps = 3;
@@ -161,7 +161,7 @@ TEST_CASE("fit: the default learning rate depends on the data and the optimizer"
   std::string text;
   for (int i = 0; i < 100; ++i) text += "abcd ";
   const auto loss = [&](std::optional<double> lr) {
-    FitOptions options = small(Task::causal_lm);
+    FitOptions options = small_fit(Task::causal_lm);
     options.steps = 20;
     options.optimizer.name = "lion";
     options.lr = lr;
@@ -174,7 +174,7 @@ TEST_CASE("fit: the default learning rate depends on the data and the optimizer"
 TEST_CASE("fit: a language model of a text") {
   std::string text;
   for (int i = 0; i < 400; ++i) text += "abc ";
-  FitOptions options = small(Task::causal_lm);
+  FitOptions options = small_fit(Task::causal_lm);
   options.steps = 300;
   options.lr = 1e-2;
   const TemporaryFolder folder;
@@ -204,11 +204,11 @@ TEST_CASE("fit: a language model of a text") {
   (void)fit(text, {80, 20}, options, run);
   CHECK(steps == 108);
 
-  CHECK_THROWS_WITH_AS((void)fit(text, {80, 20}, small(), {}), doctest::Contains("causal-lm or masked-lm, got class"),
-                       Error);
+  CHECK_THROWS_WITH_AS((void)fit(text, {80, 20}, small_fit(), {}),
+                       doctest::Contains("causal-lm or masked-lm, got class"), Error);
   options.patch = 2;
   CHECK_THROWS_WITH_AS((void)fit(text, {80, 20}, options, {}), doctest::Contains("patch is for pictures"), Error);
-  CHECK_THROWS_AS((void)fit("ab", {80, 20}, small(Task::causal_lm), {}), Error);
+  CHECK_THROWS_AS((void)fit("ab", {80, 20}, small_fit(Task::causal_lm), {}), Error);
 }
 
 TEST_CASE("fit: a forecast of a series") {
@@ -223,7 +223,7 @@ TEST_CASE("fit: a forecast of a series") {
   forecast.frames = series.names;
   forecast.targets = {"wave"};
   forecast.horizon = 2;
-  FitOptions options = small(Task::forecast);
+  FitOptions options = small_fit(Task::forecast);
   options.length = 6;
   options.steps = 600;
   options.lr = 1e-2;
@@ -237,7 +237,7 @@ TEST_CASE("fit: a forecast of a series") {
   CHECK(saved.info.length == 6);
   CHECK(saved.model->input().names == series.names);
 
-  CHECK_THROWS_WITH_AS((void)fit(series, forecast, {80, 20}, small(), {}),
+  CHECK_THROWS_WITH_AS((void)fit(series, forecast, {80, 20}, small_fit(), {}),
                        doctest::Contains("expected the task forecast for a series, got classifier"), Error);
   options.tokenizer = "words";
   CHECK_THROWS_WITH_AS((void)fit(series, forecast, {80, 20}, options, {}),
@@ -246,7 +246,7 @@ TEST_CASE("fit: a forecast of a series") {
 
 TEST_CASE("fit: invalid arguments are refused") {
   const auto refused = [](const std::function<void(FitOptions&)>& change) {
-    FitOptions options = small();
+    FitOptions options = small_fit();
     options.steps = 1;
     change(options);
     (void)fit(colors(8), colors(4), options, {});

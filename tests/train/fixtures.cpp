@@ -62,8 +62,9 @@ TrainOptions options_of(const std::string& name) {
   return options;
 }
 
-const char* const names[] = {"gmlp-causal-lm", "gmlp-tied",     "gmlp-masked-lm", "gmlp-classifier", "tnn-causal-lm",
-                             "tnn-options",    "tnn-masked-lm", "tnn-classifier", "fnet-masked-lm",  "fnet-classifier"};
+const char* const fixture_names[] = {"gmlp-causal-lm", "gmlp-tied",      "gmlp-masked-lm", "gmlp-classifier",
+                                     "tnn-causal-lm",  "tnn-options",    "tnn-masked-lm",  "tnn-classifier",
+                                     "fnet-masked-lm", "fnet-classifier"};
 
 std::unique_ptr<Data> data_for(const Checkpoint& checkpoint) {
   const Task task = checkpoint.model->task();
@@ -87,7 +88,7 @@ std::vector<double> logged_losses(const std::string& name) {
   return losses;
 }
 
-std::vector<double> values_of(const Model& model) {
+std::vector<double> all_values(const Model& model) {
   std::vector<double> values;
   for (const auto& [name, parameter] : model.parameters())
     for (double x : raw::convert(parameter.value(), DType::f64).to_vector<double>()) values.push_back(x);
@@ -107,11 +108,11 @@ TEST_CASE("fixtures: each folder is in the table") {
   std::size_t folders = 0;
   for (const auto& entry : std::filesystem::directory_iterator(WEFT_FIXTURES))
     folders += std::filesystem::exists(entry.path() / "training.safetensors");
-  CHECK(folders == std::size(names));
+  CHECK(folders == std::size(fixture_names));
 }
 
 TEST_CASE("fixtures: an earlier version's checkpoints load, and evaluate as in that version") {
-  for (const std::string name : names)
+  for (const std::string name : fixture_names)
     for (const std::string& folder : {name, name + "/resumed"}) {
       CAPTURE(folder);
       const Checkpoint saved = load_checkpoint(path(folder));
@@ -143,7 +144,7 @@ TEST_CASE("fixtures: an earlier version's language models continue a text as in 
 }
 
 TEST_CASE("fixtures: an earlier version's training states continue as in that version") {
-  for (const std::string name : names) {
+  for (const std::string name : fixture_names) {
     CAPTURE(name);
     const Checkpoint saved = load_checkpoint(path(name));
     const Checkpoint resumed = load_checkpoint(path(name + "/resumed"));
@@ -154,12 +155,12 @@ TEST_CASE("fixtures: an earlier version's training states continue as in that ve
     Trainer trainer(*model, *data, options_of(name));
     trainer.load_state(path(name + "/training.safetensors"));
     CHECK(trainer.steps_done() == 60);
-    CHECK(distance(values_of(*model), values_of(m)) == 0);
+    CHECK(distance(all_values(*model), all_values(m)) == 0);
     const std::vector<double> losses = logged_losses(name);
     REQUIRE(losses.size() == 8);
     for (double loss : losses) CHECK(trainer.step() == doctest::Approx(loss).epsilon(loss_tolerance));
-    const double change = distance(values_of(*resumed.model), values_of(m));
-    CHECK(distance(values_of(*model), values_of(*resumed.model)) < parameters_tolerance * change);
+    const double change = distance(all_values(*resumed.model), all_values(m));
+    CHECK(distance(all_values(*model), all_values(*resumed.model)) < parameters_tolerance * change);
   }
 }
 

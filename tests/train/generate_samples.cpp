@@ -20,17 +20,17 @@ constexpr struct {
     {"tnn", R"({"d_model":8,"layers":1,"rpe_dim":4,"par_type":3})"},
 };
 
-const std::string alphabet = "abcde";
+const std::string letters = "abcde";
 
-std::unique_ptr<Model> made(const char* arch, const char* config) {
-  auto model = make_model({arch, Task::causal_lm, characters(alphabet)->size(), 0, config}, {Random(3), DType::f32});
+std::unique_ptr<Model> sampling_model(const char* arch, const char* config) {
+  auto model = make_model({arch, Task::causal_lm, characters(letters)->size(), 0, config}, {Random(3), DType::f32});
   randomize(model->parameters(), 0.4);
   return model;
 }
 
 std::string alone(const Model& model, const GenerateOptions& options, std::int64_t& symbols) {
   std::string all;
-  symbols += generate(model, *characters(alphabet), "abba", options, [&](const std::string& text) {
+  symbols += generate(model, *characters(letters), "abba", options, [&](const std::string& text) {
     all += text;
     return true;
   });
@@ -58,7 +58,7 @@ Samples together(
     all.order.push_back(piece.sample);
     return goes_on(piece);
   };
-  all.symbols = generate_samples(model, *characters(alphabet), "abba", options, count, out);
+  all.symbols = generate_samples(model, *characters(letters), "abba", options, count, out);
   return all;
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("generate_samples: each sample is the text of its seed, whichever samp
   for (const auto& [arch, config] : all_models) {
     const std::string options_of_model = config;
     CAPTURE(options_of_model);
-    const auto model = made(arch, config);
+    const auto model = sampling_model(arch, config);
     GenerateOptions options;
     options.tokens = 30;
     options.seed = 7;
@@ -98,7 +98,7 @@ TEST_CASE("generate_samples: each sample is the text of its seed, whichever samp
 
 TEST_CASE(
     "generate_samples: samples alternate symbol by symbol, eight at a time, and the caller may end single samples") {
-  const auto model = made("gmlp", all_models[0].config);
+  const auto model = sampling_model("gmlp", all_models[0].config);
   GenerateOptions options;
   options.tokens = 3;
   const Samples plain = together(*model, options, 10);
@@ -120,7 +120,7 @@ TEST_CASE(
 }
 
 TEST_CASE("generate_samples: exceptions of the caller are rethrown, and refusals") {
-  const auto model = made("tnn", all_models[1].config);
+  const auto model = sampling_model("tnn", all_models[1].config);
   CHECK_THROWS_WITH(together(*model, {}, 3, [](const SampleText&) -> bool { throw std::runtime_error("enough"); }),
                     "enough");
   CHECK_THROWS_WITH_AS(together(*model, {}, 0), "[generate] expected at least one sample, got 0", Error);

@@ -10,7 +10,7 @@ namespace {
 
 const std::string alphabet = "abcde";
 
-std::unique_ptr<Model> made(const char* arch, Task task = Task::causal_lm) {
+std::unique_ptr<Model> generating_model(const char* arch, Task task = Task::causal_lm) {
   const std::int64_t classes = task == Task::classifier ? 2 : 0;
   auto model = make_model({arch, task, characters(alphabet)->size(), classes, R"({"d_model":24,"layers":2})"},
                           {Random(3), DType::f32});
@@ -29,7 +29,7 @@ std::vector<std::string> pieces_of(Generation generation) {
 
 TEST_CASE("Generation: gives the pieces of generate(), one per call") {
   for (const char* arch : {"gmlp", "tnn"}) {
-    const auto model = made(arch);
+    const auto model = generating_model(arch);
     const auto tokenizer = characters(alphabet);
     GenerateOptions options;
     options.tokens = 30;
@@ -50,7 +50,7 @@ TEST_CASE("Generation: gives the pieces of generate(), one per call") {
 }
 
 TEST_CASE("Generation: several generations of one model alternate, and can be moved") {
-  const auto model = made("gmlp");
+  const auto model = generating_model("gmlp");
   const auto tokenizer = characters(alphabet);
   GenerateOptions options;
   options.tokens = 12;
@@ -68,7 +68,7 @@ TEST_CASE("Generation: several generations of one model alternate, and can be mo
 }
 
 TEST_CASE("Generation: the constructor refuses the same arguments as generate()") {
-  const auto model = made("gmlp"), classes = made("gmlp", Task::classifier);
+  const auto model = generating_model("gmlp"), classes = generating_model("gmlp", Task::classifier);
   const auto tokenizer = characters(alphabet);
   GenerateOptions options;
   CHECK_THROWS_AS(Generation(*classes, *tokenizer, "ab", options), Error);

@@ -17,7 +17,7 @@ std::string refusal(const std::string& rows, const LabeledOptions& options = {})
   return error_of([&] { (void)parse_labeled(rows, "rows", options); });
 }
 
-LabeledOptions columns(std::vector<std::string> text, const std::string& label) {
+LabeledOptions columns_of(std::vector<std::string> text, const std::string& label) {
   LabeledOptions options;
   options.text = std::move(text);
   options.label = label;
@@ -39,9 +39,9 @@ TEST_CASE("rows: two columns with the same name are refused if that name is requ
         "rows: two columns have the name \"text\", columns 2 and 3 (choose by number, for example --columns "
         "text=2,label=1)");
   CHECK(refusal(two_labels).find("the name \"label\", columns 1 and 3") != std::string::npos);
-  CHECK(refusal(two_texts, columns({"text"}, "")).find("columns 2 and 3") != std::string::npos);
-  CHECK(refusal(two_labels, columns({"text"}, "label")).find("columns 1 and 3") != std::string::npos);
-  LabeledOptions header = columns({"3"}, "1");
+  CHECK(refusal(two_texts, columns_of({"text"}, "")).find("columns 2 and 3") != std::string::npos);
+  CHECK(refusal(two_labels, columns_of({"text"}, "label")).find("columns 1 and 3") != std::string::npos);
+  LabeledOptions header = columns_of({"3"}, "1");
   header.header = true;
   CHECK(parse_labeled(two_texts, "rows", header).texts[0] == "e f");
   // Equal names of unused columns have no effect.
@@ -80,7 +80,7 @@ TEST_CASE("rows: an error names UTF-16 without a byte order mark") {
 
 TEST_CASE("rows: a label with a control character is refused, and the error names the row") {
   for (const std::string name : {"a\x1B[31m", "a\x7F", "a\tb"})
-    CHECK(refusal("label,text\n1,one two\n\"" + name + "\",three\n", columns({"text"}, "label")) ==
+    CHECK(refusal("label,text\n1,one two\n\"" + name + "\",three\n", columns_of({"text"}, "label")) ==
           "rows: row 3: the label has a line end or another control character (--skip-bad-rows skips such rows)");
 }
 

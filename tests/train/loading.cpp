@@ -68,14 +68,6 @@ std::vector<Tensor> answers(const Model& model) {
   return all;
 }
 
-void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
-  REQUIRE(got.size() == want.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    CAPTURE(i);
-    CHECK(same_bits(got[i], want[i]));
-  }
-}
-
 // Returns how many bytes of the file are now in this process's memory through its mapping. The system may keep some
 // more bytes around those that were read.
 std::int64_t resident_of(const std::string& path) {

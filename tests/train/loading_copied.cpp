@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t vocabulary = 40;
 
-Checkpoint made(const std::string& arch, Task task) {
+Checkpoint made_checkpoint(const std::string& arch, Task task) {
   Checkpoint checkpoint;
   const std::int64_t classes = task_source(task) == Source::rows ? 3 : 0;
   checkpoint.model = make_model({arch, task, vocabulary, classes, R"({"d_model":24,"layers":1})"}, Init{Random(3)});
@@ -38,17 +38,17 @@ struct Format {
 
 std::vector<Format> formats() {
   std::vector<Format> all;
-  for (const std::string& arch : own_architectures) all.push_back({arch, made(arch, usual_task(arch))});
+  for (const std::string& arch : own_architectures) all.push_back({arch, made_checkpoint(arch, usual_task(arch))});
   for (const DType dtype : {DType::bf16, DType::i8}) {
-    all.push_back({"quantized", made("gmlp", Task::causal_lm)});
+    all.push_back({"quantized", made_checkpoint("gmlp", Task::causal_lm)});
     quantize(*all.back().checkpoint.model, dtype);
   }
-  all.push_back({"of transformers", made("fnet", Task::classifier), "huggingface-fnet"});
-  all.push_back({"of labml-nn", made("gmlp", Task::causal_lm), "labml-gmlp"});
+  all.push_back({"of transformers", made_checkpoint("fnet", Task::classifier), "huggingface-fnet"});
+  all.push_back({"of labml-nn", made_checkpoint("gmlp", Task::causal_lm), "labml-gmlp"});
   return all;
 }
 
-std::vector<Tensor> answers(const Model& model) {
+std::vector<Tensor> copied_answers(const Model& model) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < 24; ++i) ids.push_back(1 + i * 7 % (vocabulary - 1));
   std::vector<Tensor> all;
@@ -59,11 +59,6 @@ std::vector<Tensor> answers(const Model& model) {
     for (const std::int64_t token : {1, 5, 22}) all.push_back(stream->next(token));
   }
   return all;
-}
-
-void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
-  REQUIRE(got.size() == want.size());
-  for (std::size_t i = 0; i < got.size(); ++i) CHECK(same_bits(got[i], want[i]));
 }
 
 LoadOptions copying() {
@@ -84,25 +79,25 @@ TEST_CASE("loading a copy: after the file is truncated and overwritten, every fo
       return format.save_as == "weft" ? load_checkpoint(folder / "saved", options)
                                       : load_checkpoint_as(format.save_as, folder / "saved", options);
     };
-    const auto want = answers(*load(Purpose::inference).model);
+    const auto want = copied_answers(*load(Purpose::inference).model);
     const Checkpoint written_over = load(copying()), cut = load(copying());
-    check_same(answers(*written_over.model), want);
+    check_same(copied_answers(*written_over.model), want);
     {
       std::fstream in_place(file, std::ios::in | std::ios::out | std::ios::binary);
       in_place << std::string(std::filesystem::file_size(file), '\x7f');
     }
-    check_same(answers(*written_over.model), want);
+    check_same(copied_answers(*written_over.model), want);
     std::filesystem::resize_file(file, 10);
-    check_same(answers(*cut.model), want);
+    check_same(copied_answers(*cut.model), want);
     std::filesystem::resize_file(file, 0);
-    check_same(answers(*cut.model), want);
+    check_same(copied_answers(*cut.model), want);
     CHECK_THROWS_WITH_AS((void)load(copying()), doctest::Contains(file.c_str()), Error);
   }
 }
 
 TEST_CASE("loading a copy: parameters are not writable, and lie in one block of the context's memory") {
   const TemporaryFolder folder;
-  const Checkpoint saved = made("gmlp", Task::causal_lm);
+  const Checkpoint saved = made_checkpoint("gmlp", Task::causal_lm);
   save_checkpoint(folder / "saved", *saved.model, *saved.tokenizer);
   Context context;
   const ContextScope scope(context);
@@ -121,13 +116,13 @@ TEST_CASE("loading a copy: parameters are not writable, and lie in one block of 
 
 TEST_CASE("loading a copy: also from bytes with an owner") {
   const TemporaryFolder folder;
-  const Checkpoint saved = made("tnn", Task::causal_lm);
+  const Checkpoint saved = made_checkpoint("tnn", Task::causal_lm);
   save_checkpoint(folder / "saved", *saved.model, *saved.tokenizer);
   const auto bytes = std::make_shared<std::string>(folder.read("saved/model.safetensors"));
   const Checkpoint copied = load_checkpoint({bytes->data(), bytes->size(), bytes, false}, copying());
-  const auto want = answers(*saved.model);
+  const auto want = copied_answers(*saved.model);
   std::memset(bytes->data(), 0x7f, bytes->size());
-  check_same(answers(*copied.model), want);
+  check_same(copied_answers(*copied.model), want);
   CHECK(bytes.use_count() == 1);
 }
 
@@ -153,7 +148,7 @@ TEST_CASE("safetensors: a file that is read into memory") {
 
 TEST_CASE("C interface: weft_load_with copies the weights") {
   const TemporaryFolder folder;
-  const Checkpoint saved = made("gmlp", Task::causal_lm);
+  const Checkpoint saved = made_checkpoint("gmlp", Task::causal_lm);
   save_checkpoint(folder / "saved", *saved.model, *saved.tokenizer);
   const std::string path = folder / "saved";
   const std::vector<std::int64_t> tokens = {1, 2, 3};

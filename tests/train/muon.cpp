@@ -60,7 +60,7 @@ Matrix matrix_of(const Tensor& x) {
   return m;
 }
 
-Tensor random_numbers(const Shape& shape, unsigned seed) {
+Tensor normal_numbers(const Shape& shape, unsigned seed) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> normal;
   Tensor x = Tensor::zeros(shape, DType::f64);
@@ -71,7 +71,7 @@ Tensor random_numbers(const Shape& shape, unsigned seed) {
 void set_gradients(ParameterSet& set, unsigned seed) {
   for (const ParameterSet::Entry& entry : set.entries()) {
     Tensor place = set.gradient(entry);
-    const Tensor numbers = random_numbers({entry.numel}, seed++);
+    const Tensor numbers = normal_numbers({entry.numel}, seed++);
     std::copy_n(numbers.data<double>(), entry.numel, place.mutable_data<double>());
   }
 }
@@ -82,7 +82,7 @@ TEST_CASE("muon: matrices of every shape equal plain loops") {
   for (const Shape& shape : {Shape{3, 5}, Shape{5, 3}, Shape{4, 4}, Shape{1, 7}, Shape{7, 1}, Shape{2, 3, 4}})
     for (const double clip : {0.0, 0.5}) {
       CAPTURE(shape);
-      const NamedParameters parameters = {{"w", Parameter(random_numbers(shape, 1))}};
+      const NamedParameters parameters = {{"w", Parameter(normal_numbers(shape, 1))}};
       Matrix p = matrix_of(parameters[0].second.value()), m = zeros(p.size(), p[0].size());
       OptimizerOptions options{"muon", {{"momentum", 0.8}}, 0.3, clip};
       Optimizer optimizer(parameters, options);
@@ -123,7 +123,7 @@ TEST_CASE("optimizers of matrices: groups of parameters keep their positions") {
       NamedParameters all;
       for (const char* layer : {"a", "b", "c"})
         for (const Shape& shape : {Shape{4, 3}, Shape{5}})
-          all.emplace_back(std::string(layer) + (shape.size() > 1 ? ".w" : ".v"), Parameter(random_numbers(shape, 7)));
+          all.emplace_back(std::string(layer) + (shape.size() > 1 ? ".w" : ".v"), Parameter(normal_numbers(shape, 7)));
       return all;
     };
     const NamedParameters together = parameters(), apart = parameters();
@@ -133,7 +133,7 @@ TEST_CASE("optimizers of matrices: groups of parameters keep their positions") {
     const auto gradient = [](ParameterSet& set) {
       for (const ParameterSet::Entry& entry : set.entries()) {
         Tensor place = set.gradient(entry);
-        raw::copy(random_numbers(place.shape(), static_cast<unsigned>(entry.name[0])), place);
+        raw::copy(normal_numbers(place.shape(), static_cast<unsigned>(entry.name[0])), place);
       }
     };
     for (int t = 1; t <= 2; ++t) {
@@ -153,12 +153,12 @@ TEST_CASE("optimizers of matrices: groups of parameters keep their positions") {
 
 TEST_CASE("muon: AdamW updates vectors, embeddings and heads, and zero or empty matrices don't change") {
   const auto parameters = [] {
-    return NamedParameters{{"embedding.weight", Parameter(random_numbers({4, 3}, 1))},
-                           {"head.weight", Parameter(random_numbers({2, 3}, 2))},
-                           {"encoder.embedding.weight", Parameter(random_numbers({2, 2}, 3))},
-                           {"encoder.embeddings.word.weight", Parameter(random_numbers({3, 2}, 5))},
-                           {"classifier.weight", Parameter(random_numbers({2, 2}, 6))},
-                           {"norm.weight", Parameter(random_numbers({3}, 4))},
+    return NamedParameters{{"embedding.weight", Parameter(normal_numbers({4, 3}, 1))},
+                           {"head.weight", Parameter(normal_numbers({2, 3}, 2))},
+                           {"encoder.embedding.weight", Parameter(normal_numbers({2, 2}, 3))},
+                           {"encoder.embeddings.word.weight", Parameter(normal_numbers({3, 2}, 5))},
+                           {"classifier.weight", Parameter(normal_numbers({2, 2}, 6))},
+                           {"norm.weight", Parameter(normal_numbers({3}, 4))},
                            {"empty", Parameter(Tensor::zeros({0, 3}, DType::f64))}};
   };
   const NamedParameters by_muon = parameters(), by_adamw = parameters();

@@ -58,7 +58,7 @@ std::string label(const LabeledTexts& rows, std::size_t k) {
   return rows.names[static_cast<std::size_t>(rows.labels[k])];
 }
 
-std::string refused(const std::string& path) {
+std::string refused_npy(const std::string& path) {
   return error_of([&] { (void)read_labeled(path); });
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("NumPy: damaged and unusable files are refused, and the error names th
   const std::string path = folder / "x.npy";
   const auto with = [&](const std::string& bytes) {
     folder.write("x.npy", bytes);
-    return refused(path);
+    return refused_npy(path);
   };
   CHECK(with(good).empty());
   LabeledOptions known;
@@ -147,19 +147,19 @@ TEST_CASE("NumPy: damaged and unusable files are refused, and the error names th
   CHECK(contains(with(npy_of("<f4", "(3, 2)", std::string(24, '\0'))), "expected a label for each of 3 rows, got 2"));
   CHECK(contains(with(npy_of("<f4", "(1, 2)", std::string(8, '\0'))), "expected a label for each of 1 rows, got 2"));
   folder.write("table.npy", good);
-  CHECK(contains(refused(folder / "table.npy"), "expected a file name with an x"));
+  CHECK(contains(refused_npy(folder / "table.npy"), "expected a file name with an x"));
   folder.write("other-x.npy", good);
-  CHECK(contains(refused(folder / "other-x.npy"), "other-y.npy\", the file with the labels of"));
+  CHECK(contains(refused_npy(folder / "other-x.npy"), "other-y.npy\", the file with the labels of"));
   folder.write("a.npz", npz_of({{"x", good}, {"z", good}}));
-  CHECK(contains(refused(folder / "a.npz"), "expected an array \"y\", got x, z"));
+  CHECK(contains(refused_npy(folder / "a.npz"), "expected an array \"y\", got x, z"));
   folder.write("a.npz", npz_of({{"x", good}}, 8));
-  CHECK(contains(refused(folder / "a.npz"), "expected numpy.savez, not savez_compressed"));
+  CHECK(contains(refused_npy(folder / "a.npz"), "expected numpy.savez, not savez_compressed"));
   folder.write("a.npz", "PK\x03\x04PK\x05\x06" + std::string(18, '\0'));
-  CHECK(contains(refused(folder / "a.npz"), "expected an array \"x\", got none"));
+  CHECK(contains(refused_npy(folder / "a.npz"), "expected an array \"x\", got none"));
   const std::string archive = npz_of({{"x", good}, {"y", good}});
   for (std::size_t size = 4; size < archive.size(); size += 7) {
     folder.write("a.npz", archive.substr(0, size));
-    CHECK(contains(refused(folder / "a.npz"), "a.npz"));
+    CHECK(contains(refused_npy(folder / "a.npz"), "a.npz"));
   }
 }
 

@@ -16,13 +16,6 @@ namespace {
 
 Tensor values(const std::vector<double>& x, const Shape& shape) { return Tensor::from(x, shape); }
 
-double metric(const Meter& meter, const std::string& name) {
-  for (const Metric& one : meter.metrics())
-    if (one.name == name) return one.value;
-  FAIL(name);
-  return 0;
-}
-
 Batch with_target(const Tensor& target) {
   Batch batch;
   batch.target = target;
@@ -96,15 +89,15 @@ TEST_CASE("regression metrics: MAE, and R2 as from scikit-learn's r2_score, also
   meter->add(values({2.5, 1, 0, 2}, {2, 2}), with_target(Tensor::from<float>({3, 1, -0.5f, 2}, {2, 2})));
   meter->add(values({2, 3, 8, 4}, {2, 2}), with_target(Tensor::from<float>({2, 3, 7, 3}, {2, 2})));
   // sklearn: r2_score([3, -0.5, 2, 7], [2.5, 0, 2, 8]) = 0.9486081; b: [1, 2, 3, 3], [1, 2, 3, 4]: 1 - 1 / 2.75
-  CHECK(metric(*meter, "R2") == doctest::Approx((0.9486081370449679 + (1 - 1 / 2.75)) / 2));
-  CHECK(metric(*meter, "MAE") == doctest::Approx((0.5 + 0.5 + 0 + 1 + 1) / 8));
+  CHECK(metric_of(*meter, "R2") == doctest::Approx((0.9486081370449679 + (1 - 1 / 2.75)) / 2));
+  CHECK(metric_of(*meter, "MAE") == doctest::Approx((0.5 + 0.5 + 0 + 1 + 1) / 8));
   CHECK(meter->metrics()[0].lower_is_better);
   CHECK_FALSE(meter->metrics()[1].lower_is_better);
   const auto constant = make_objective(Task::forecast, {"a"})->meter();
   constant->add(values({1, 1}, {2, 1}), with_target(Tensor::from<float>({1, 1}, {2, 1})));
-  CHECK(metric(*constant, "R2") == 1);
+  CHECK(metric_of(*constant, "R2") == 1);
   constant->add(values({2}, {1, 1}), with_target(Tensor::from<float>({1}, {1, 1})));
-  CHECK(metric(*constant, "R2") == 0);
+  CHECK(metric_of(*constant, "R2") == 0);
 }
 
 TEST_CASE("multilabel metrics: as from scikit-learn's f1_score and average_precision_score") {
@@ -114,11 +107,11 @@ TEST_CASE("multilabel metrics: as from scikit-learn's f1_score and average_preci
   meter->add(values({-0.15, 1, -1, 0.3, -2, 1}, {2, 3}), with_target(Tensor::from<float>({1, 0, 0, 1, 0, 0}, {2, 3})));
   // For label b, the scores are 1, -1, 1, -2, and the labels 1, 1, 0, 0. The two equal scores of 1 count together: 0.5
   // · 1/2 + 0.5 · 2/3.
-  CHECK(metric(*meter, "average precision") == doctest::Approx((0.8333333333 + (0.25 + 1.0 / 3)) / 2));
+  CHECK(metric_of(*meter, "average precision") == doctest::Approx((0.8333333333 + (0.25 + 1.0 / 3)) / 2));
   // a: 1 predicted and correct, 2 actual, so F1 is 2/3. b: 2 predicted, 1 of them correct, 2 actual, so F1 is 1/2. c: 1
   // predicted, none actual.
-  CHECK(metric(*meter, "micro F1") == doctest::Approx(2.0 * 2 / (4 + 4)));
-  CHECK(metric(*meter, "macro F1") == doctest::Approx((2.0 / 3 + 0.5) / 2));
+  CHECK(metric_of(*meter, "micro F1") == doctest::Approx(2.0 * 2 / (4 + 4)));
+  CHECK(metric_of(*meter, "macro F1") == doctest::Approx((2.0 / 3 + 0.5) / 2));
 }
 
 TEST_CASE("tagging metrics: spans as conlleval finds them") {
@@ -137,8 +130,8 @@ TEST_CASE("tagging metrics: spans as conlleval finds them") {
   // Its last token doesn't count.
   meter->add(scores({1, 2, 0, 0, 0, 1, 0, 2}, 2),
              with_target(Tensor::from<std::int64_t>({1, 2, 0, 1, 0, 1, 0, -100}, {2, 4})));
-  CHECK(metric(*meter, "span F1") == doctest::Approx(2.0 * 2 / (2 + 3)));
-  CHECK(metric(*meter, "accuracy") == doctest::Approx(6.0 / 7));
+  CHECK(metric_of(*meter, "span F1") == doctest::Approx(2.0 * 2 / (2 + 3)));
+  CHECK(metric_of(*meter, "accuracy") == doctest::Approx(6.0 / 7));
   CHECK(meter->confusion()->rows() == 7);
   const auto other = make_objective(Task::tagging, {"noun", "verb"})->meter();
   CHECK(other->metrics().size() == 2);

@@ -82,7 +82,7 @@ std::vector<OptimizerInfo> own_optimizers() {
   return all;
 }
 
-std::string error_of(const OptimizerOptions& options) {
+std::string options_error(const OptimizerOptions& options) {
   try {
     const Optimizer made(small_parameters(), options);
   } catch (const Error& error) {
@@ -151,23 +151,24 @@ TEST_CASE("optimizers: their names, states and default options") {
 }
 
 TEST_CASE("optimizers: unknown names, options and values change nothing") {
-  CHECK(error_of({"none"}).find("[optimizer] unknown optimizer \"none\", expected one of adamw, adam, sgd, lion") == 0);
-  CHECK(error_of({"adam", {{"momentum", 0.9}}}) ==
+  CHECK(options_error({"none"}).find(
+            "[optimizer] unknown optimizer \"none\", expected one of adamw, adam, sgd, lion") == 0);
+  CHECK(options_error({"adam", {{"momentum", 0.9}}}) ==
         "[optimizer] adam has no option momentum; its options are beta1, beta2, eps");
-  CHECK(error_of({"adamw", {{"beta2", 1}}}) ==
+  CHECK(options_error({"adamw", {{"beta2", 1}}}) ==
         "[optimizer] expected beta2 of 0.0 or more and less than 1.0, got 1.000000");
   for (const OptimizerInfo& info : own_optimizers()) {
     OptimizerOptions options{info.name};
-    CHECK(error_of(options).empty());
+    CHECK(options_error(options).empty());
     for (const auto& option : info.own) {
       CHECK_FALSE(option.meaning.empty());
       for (double bad : {-0.5, std::nan(""), HUGE_VAL}) {
         options.own = {{option.name, bad}};
-        CHECK(error_of(options).find("[optimizer] expected " + option.name + " of ") == 0);
+        CHECK(options_error(options).find("[optimizer] expected " + option.name + " of ") == 0);
       }
     }
-    CHECK(error_of({info.name, {}, -1.0}).find("expected weight decay of ") != std::string::npos);
-    CHECK(error_of({info.name, {}, {}, -1}).find("expected clip of ") != std::string::npos);
+    CHECK(options_error({info.name, {}, -1.0}).find("expected weight decay of ") != std::string::npos);
+    CHECK(options_error({info.name, {}, {}, -1}).find("expected clip of ") != std::string::npos);
   }
   const NamedParameters parameters = small_parameters();
   const auto before = parameters[1].second.value().storage();
@@ -236,7 +237,7 @@ TEST_CASE("optimizer: a group with rate 0 keeps its parameters, and invalid grou
   for (const ParameterGroup& bad : {ParameterGroup{"w", -1}, ParameterGroup{"w", std::nan("")},
                                     ParameterGroup{"w", 1, -0.5}, ParameterGroup{"none"}, ParameterGroup{""}}) {
     options.groups = {bad};
-    CHECK(error_of(options).find("group \"" + bad.name + "\"") != std::string::npos);
+    CHECK(options_error(options).find("group \"" + bad.name + "\"") != std::string::npos);
   }
 }
 

@@ -17,7 +17,7 @@
 namespace weft::test {
 namespace {
 
-std::string refused(const std::string& path, const LabeledOptions& options = {}) {
+std::string refused_pictures(const std::string& path, const LabeledOptions& options = {}) {
   return error_of([&] { (void)read_labeled(path, options); });
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("pictures: hidden files, and texts next to pictures, are not rows") {
   folder.write("t/a/1.txt", "one");  // a picture among texts doesn't turn them into pictures
   folder.write("t/a/2.txt", "two");
   folder.write("t/a/3", "PIC121\xFF\xFF");
-  CHECK(contains(refused(folder / "t"), "t/a/3\": invalid UTF-8"));
+  CHECK(contains(refused_pictures(folder / "t"), "t/a/3\": invalid UTF-8"));
 }
 
 TEST_CASE("pictures: files in folders that can't be used are refused by name, or skipped") {
@@ -144,7 +144,7 @@ TEST_CASE("pictures: files in folders that can't be used are refused by name, or
     folder.write("d/b/2", bytes);
     LabeledOptions skip;
     skip.skip_bad_rows = true;
-    const std::string error = refused(folder / "d");
+    const std::string error = refused_pictures(folder / "d");
     if (contains(error, "--skip-bad-rows")) {
       CHECK(read_labeled(folder / "d", skip).skipped == 1);
       CHECK(contains(error, "d/b/2\": "));
@@ -170,7 +170,7 @@ TEST_CASE("pictures: damaged files are refused by name") {
   const auto with = [&](const std::string& pictures, const std::string& of_labels) {
     folder.write("train-images-idx3-ubyte", pictures);
     folder.write("train-labels-idx1-ubyte", of_labels);
-    return refused(path);
+    return refused_pictures(path);
   };
   CHECK(with(good, good_labels).empty());
   CHECK(contains(with(good.substr(0, good.size() - 1), good_labels),
@@ -187,26 +187,26 @@ TEST_CASE("pictures: damaged files are refused by name") {
   CHECK(contains(with(good, ""), "expected labels in the IDX format"));
   folder.write("train-images-idx3-ubyte", good);
   std::filesystem::remove(labels);
-  CHECK(contains(refused(path), labels + "\", the file with the labels of \"" + path + "\", doesn't exist"));
+  CHECK(contains(refused_pictures(path), labels + "\", the file with the labels of \"" + path + "\", doesn't exist"));
   folder.write("train-labels-idx1-ubyte", good_labels);
   CHECK(contains(with(good, idx_header({8}) + std::string(8, '\0')), "a label for each of 7 pictures, got 8"));
   CHECK(with(good, good_labels).empty());
   LabeledOptions few;
   few.labels = {"a", "b"};
-  CHECK(contains(refused(path, few), "the label is 2, expected one of a, b"));
+  CHECK(contains(refused_pictures(path, few), "the label is 2, expected one of a, b"));
   LabeledOptions header;
   header.header = true;
-  CHECK(contains(refused(path, header), "pictures and arrays have no header"));
+  CHECK(contains(refused_pictures(path, header), "pictures and arrays have no header"));
   LabeledOptions skip;
   skip.skip_bad_rows = true;
-  CHECK(contains(refused(path, skip), "--skip-bad-rows can't skip any of its rows"));
+  CHECK(contains(refused_pictures(path, skip), "--skip-bad-rows can't skip any of its rows"));
   CHECK_THROWS_WITH_AS((void)TextRows::open(path, skip), doctest::Contains("--skip-bad-rows can't skip"), Error);
   folder.write("other", good);
-  CHECK(contains(refused(folder / "other"), "expected a file name with images-idx3"));
+  CHECK(contains(refused_pictures(folder / "other"), "expected a file name with images-idx3"));
   LabeledOptions idx;
   idx.format = DataFormat::idx;
   folder.write("text.csv", "a,b\n");
-  CHECK(contains(refused(folder / "text.csv", idx), "expected pictures in the IDX format"));
+  CHECK(contains(refused_pictures(folder / "text.csv", idx), "expected pictures in the IDX format"));
   CHECK(contains(error_of([&] { (void)TextRows::open(folder / "text.csv", idx); }), "expected pictures"));
 }
 

@@ -28,14 +28,14 @@ struct Outcome {
   bool operator==(const Outcome& other) const { return losses == other.losses && values == other.values; }
 };
 
-Floats values_of(const Model& model) {
+Floats floats_of(const Model& model) {
   Floats values;
   for (const auto& [name, parameter] : model.parameters())
     for (const float x : parameter.value().to_vector<float>()) values.push_back(x);
   return values;
 }
 
-struct Trained {
+struct TrainedOnRanks {
   std::string arch;
   Task task;
   std::int64_t batches = 1;
@@ -45,7 +45,7 @@ struct Trained {
 };
 
 // Runs a few steps. `ranks` is null for one process.
-Outcome train(const Trained& what, Ranks* ranks) {
+Outcome train(const TrainedOnRanks& what, Ranks* ranks) {
   const SmallTask small = small_task(what.arch, what.task);
   TrainOptions options = small_options(10);
   options.micro_batches = what.batches;
@@ -55,7 +55,7 @@ Outcome train(const Trained& what, Ranks* ranks) {
   Trainer trainer(*small.model, *small.data, options);
   Outcome outcome;
   for (int step = 0; step < what.steps; ++step) outcome.losses.push_back(trainer.step());
-  outcome.values = values_of(*small.model);
+  outcome.values = floats_of(*small.model);
   return outcome;
 }
 
@@ -76,7 +76,7 @@ class UnevenBatches : public TextData {
 };
 
 // Returns the outcome on each of the ranks.
-std::vector<Outcome> train_on(std::size_t size, const Trained& what) {
+std::vector<Outcome> train_on(std::size_t size, const TrainedOnRanks& what) {
   std::vector<Outcome> outcomes(size);
   const auto errors = on_ranks(size, [&](Ranks& ranks) {
     Context::current().set_threads(1);
@@ -86,7 +86,7 @@ std::vector<Outcome> train_on(std::size_t size, const Trained& what) {
   return outcomes;
 }
 
-void check_same(std::size_t size, const Trained& what) {
+void check_same(std::size_t size, const TrainedOnRanks& what) {
   CAPTURE(size);
   CAPTURE(what.batches);
   const Outcome alone = train(what, nullptr);
@@ -148,7 +148,7 @@ TEST_CASE("ranks: buckets of a larger model are sent while backward runs") {
     Trainer trainer(*model, data, options);
     Outcome outcome;
     for (int step = 0; step < 2; ++step) outcome.losses.push_back(trainer.step());
-    outcome.values = values_of(*model);
+    outcome.values = floats_of(*model);
     return outcome;
   };
   check_like_one_process(run);
@@ -167,7 +167,7 @@ TEST_CASE("ranks: micro-batches that predict more symbols have more weight, on a
     Trainer trainer(*model, data, options);
     Outcome outcome;
     for (int step = 0; step < 3; ++step) outcome.losses.push_back(trainer.step());
-    outcome.values = values_of(*model);
+    outcome.values = floats_of(*model);
     return outcome;
   };
   check_like_one_process(run);

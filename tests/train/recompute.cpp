@@ -21,7 +21,7 @@ constexpr struct {
   const char* arch;
   Task task;
   const char* config;
-} special[] = {
+} special_models[] = {
     {"gmlp", Task::causal_lm, R"({"d_model":8,"d_ffn":16,"layers":3,"seq_len":12,"tied":true,"dropout":0.2})"},
     {"tnn", Task::causal_lm, R"({"d_model":8,"layers":3,"rpe_dim":4,"tied":false,"normalize":true,"heads":2})"},
     {"tnn", Task::masked_lm,
@@ -32,13 +32,13 @@ constexpr struct {
     {"fnet", Task::classifier, R"({"d_model":8,"layers":2,"seq_len":12,"head":"mean","dropout":0.2})"},
 };
 
-constexpr std::int64_t symbols = 7;
+constexpr std::int64_t symbol_count = 7;
 
 // Returns the loss and all gradients.
 std::vector<Tensor> gradients_of(const Model& model, std::int64_t length) {
   const Random dropout(9);
   Tape tape;
-  const Tensor logits = model(random_tensor(indices({3, length}, symbols), 3), &dropout);
+  const Tensor logits = model(random_tensor(indices({3, length}, symbol_count), 3), &dropout);
   const Shape rows(logits.shape().begin(), logits.shape().end() - 1);
   const Tensor loss = cross_entropy(logits, random_tensor(indices(rows, logits.size(-1)), 4));
   Gradients gradients;
@@ -76,14 +76,14 @@ std::size_t memory_of(const std::string& arch, Task task, std::int64_t layers, b
   const ContextScope scope(context);
   const std::string config = R"({"dropout":0.1,"d_model":)" + std::to_string(d) + R"(,"seq_len":)" +
                              std::to_string(length) + R"(,"layers":)" + std::to_string(layers) + "}";
-  const auto model = make_model({arch, task, symbols, 3, config}, {Random(3), DType::f32});
+  const auto model = make_model({arch, task, symbol_count, 3, config}, {Random(3), DType::f32});
   model->set_recompute(again);
   ParameterSet set(model->parameters());
   const std::size_t before = context.memory().use().current;
   context.memory().reset_peak();
   const Random dropout(9);
   Tape tape;
-  const Tensor logits = (*model)(random_tensor(indices({4, length}, symbols), 3), &dropout);
+  const Tensor logits = (*model)(random_tensor(indices({4, length}, symbol_count), 3), &dropout);
   const Shape rows(logits.shape().begin(), logits.shape().end() - 1);
   tape.backward(cross_entropy(logits, random_tensor(indices(rows, logits.size(-1)), 4)), set);
   return context.memory().use().peak - before;
@@ -96,13 +96,13 @@ TEST_CASE("recomputing models: gradients are equal bit by bit, in f32 and bf16, 
     for (const Task task : architecture(arch).tasks) {
       CAPTURE(arch);
       CAPTURE(task_name(task));
-      const auto model = small_model(arch, task, symbols, 3, {});
+      const auto model = small_model(arch, task, symbol_count, 3, {});
       check_gradients(*model, 16);
     }
-  for (const auto& each : special) {
+  for (const auto& each : special_models) {
     const std::string config = each.config;
     CAPTURE(config);
-    const auto model = make_model({each.arch, each.task, symbols, 3, config}, {Random(5), DType::f32});
+    const auto model = make_model({each.arch, each.task, symbol_count, 3, config}, {Random(5), DType::f32});
     check_gradients(*model, 11);
   }
 }
@@ -153,8 +153,8 @@ TEST_CASE("recomputing models: each additional layer needs only the memory of it
 }
 
 TEST_CASE("recomputing models: results that are not differentiated are computed once") {
-  const auto model = small_model("tnn", Task::causal_lm, symbols, 0, {});
-  const Tensor tokens = random_tensor(indices({2, 9}, symbols), 3), expected = (*model)(tokens);
+  const auto model = small_model("tnn", Task::causal_lm, symbol_count, 0, {});
+  const Tensor tokens = random_tensor(indices({2, 9}, symbol_count), 3), expected = (*model)(tokens);
   model->set_recompute(true);
   CHECK(same_bits((*model)(tokens), expected));
   CHECK(model->recomputes());

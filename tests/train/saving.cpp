@@ -25,7 +25,7 @@ class WatchedData : public TextData {
   std::function<void(std::int64_t)> each;
 };
 
-std::unique_ptr<Model> small_gmlp() {
+std::unique_ptr<Model> watched_gmlp() {
   return small_model("gmlp", Task::causal_lm, text_tokenizer(small_text(), Task::causal_lm)->size(), 0, {});
 }
 
@@ -58,7 +58,7 @@ TEST_CASE(
   run.folder = folder / "whole";
   {
     const WatchedData data([](std::int64_t) {});
-    const auto model = small_gmlp();
+    const auto model = watched_gmlp();
     Trainer(*model, data, small_options(6)).run(run);
     REQUIRE(data.validation_batches() > 1);
   }
@@ -68,7 +68,7 @@ TEST_CASE(
     std::int64_t done = 0, batches = 0;
     const WatchedData data([&](std::int64_t) {
       ++batches;
-      const auto same = small_gmlp();
+      const auto same = watched_gmlp();
       const WatchedData same_data([](std::int64_t) {});
       Trainer saved(*same, same_data, small_options(6));
       saved.load_state(state_path(run.folder));
@@ -78,7 +78,7 @@ TEST_CASE(
     run.stop = [&] { return done == at && batches == (at == 4 ? 1 : data.validation_batches() + 1); };
     run.evaluated = [&](std::int64_t step, const Evaluation&) { CHECK(step < at); };
     {
-      const auto model = small_gmlp();
+      const auto model = watched_gmlp();
       Trainer trainer(*model, data, small_options(6));
       const RunResult result = trainer.run(run);
       CHECK(result.stopped);
@@ -92,7 +92,7 @@ TEST_CASE(
     std::vector<std::int64_t> evaluated;
     run.stop = nullptr;
     run.evaluated = [&](std::int64_t step, const Evaluation&) { evaluated.push_back(step); };
-    const auto model = small_gmlp();
+    const auto model = watched_gmlp();
     Trainer resumed(*model, data, small_options(6));
     resumed.load_state(state_path(run.folder));
     done = at;

@@ -35,13 +35,6 @@ ForecastOptions options_for(std::int64_t length, std::int64_t horizon, const Str
   return options;
 }
 
-double metric(const Meter& meter, const std::string& name) {
-  for (const Metric& one : meter.metrics())
-    if (one.name == name) return one.value;
-  FAIL(name);
-  return 0;
-}
-
 }  // namespace
 
 TEST_CASE("series: columns of a table by name, with any delimiter") {
@@ -97,12 +90,12 @@ TEST_CASE("series: MAE of the last value and of the value one season earlier") {
   const auto meter = data->meter();
   const Batch batch = data->validation(0);
   meter->add(raw::convert(batch.target, DType::f64), batch);
-  CHECK(metric(*meter, "MAE") == 0);
-  CHECK(metric(*meter, "MAE of a season before") == 0);
+  CHECK(metric_of(*meter, "MAE") == 0);
+  CHECK(metric_of(*meter, "MAE of a season before") == 0);
   double sum = 0, count = 0;
   for (int at = 20; at + 5 <= 40; ++at)
     for (int step = 0; step < 5; ++step, ++count) sum += std::abs((at + step) % 4 - (at - 1) % 4);
-  CHECK(metric(*meter, "MAE of the last value") == doctest::Approx(sum / count));
+  CHECK(metric_of(*meter, "MAE of the last value") == doctest::Approx(sum / count));
   options.frames = {"b"};
   const auto other = forecast_data(series, options, {50, 50}, forecast_row_options(series, options, 20));
   CHECK(other->meter()->metrics().size() == 2);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 
-std::string refused(const std::string& bytes) {
+std::string refused_wav(const std::string& bytes) {
   return error_of([&] { (void)read_wav(bytes); });
 }
 
@@ -77,18 +77,18 @@ TEST_CASE("sound: WAV files from a pipe, whose size the writer didn't know") {
 
 TEST_CASE("sound: damaged WAV files are refused") {
   const std::string good = wav_of({0, 0.5, -0.5, -1}, 8000, 16);
-  for (std::size_t size = 0; size < good.size(); ++size) CHECK_FALSE(refused(good.substr(0, size)).empty());
-  CHECK(contains(refused(good.substr(0, good.size() - 1)), "expected 8 bytes in the chunk \"data\", got 7"));
-  CHECK(contains(refused("RIFX"), "begins with RIFF and WAVE"));
+  for (std::size_t size = 0; size < good.size(); ++size) CHECK_FALSE(refused_wav(good.substr(0, size)).empty());
+  CHECK(contains(refused_wav(good.substr(0, good.size() - 1)), "expected 8 bytes in the chunk \"data\", got 7"));
+  CHECK(contains(refused_wav("RIFX"), "begins with RIFF and WAVE"));
   std::string compressed = good;
   compressed[20] = 2;
-  CHECK(contains(refused(compressed), "got format 2 with 16 bits"));
+  CHECK(contains(refused_wav(compressed), "got format 2 with 16 bits"));
   std::string silent = good;
   silent[22] = 0;
-  CHECK(contains(refused(silent), "expected at least one channel"));
-  CHECK(contains(refused(wav_of({NAN}, 8000, -32)), "a sample is not finite"));
+  CHECK(contains(refused_wav(silent), "expected at least one channel"));
+  CHECK(contains(refused_wav(wav_of({NAN}, 8000, -32)), "a sample is not finite"));
   for (const std::uint64_t rate : {std::uint64_t{0}, std::uint64_t{1'000'001}, std::uint64_t{0xFFFFFFFF}})
-    CHECK(refused(wav_of({0}, rate, 16)) ==
+    CHECK(refused_wav(wav_of({0}, rate, 16)) ==
           "[wav] expected 1 to 1000000 samples a second, got " + std::to_string(rate));
 }
 

@@ -29,7 +29,7 @@ LabeledTexts rows_of(const std::vector<std::pair<std::string, std::string>>& row
 }
 
 // 60 rows whose labels follow from their words.
-LabeledTexts small(Task task) {
+LabeledTexts small_table(Task task) {
   const Strings words{"red", "green", "blue", "cold", "warm"};
   std::vector<std::pair<std::string, std::string>> rows;
   for (std::size_t i = 0; i < 60; ++i) {
@@ -46,8 +46,8 @@ std::shared_ptr<const Tokenizer> tokenizer_for(Task task, const LabeledTexts& ro
   return learn_tokenizer(task == Task::tagging ? "whitespace" : "words", rows.texts, {task, 0, 1});
 }
 
-std::string refused(Task task, const std::pair<std::string, std::string>& row) {
-  const LabeledTexts known = small(task), other = rows_of({row});
+std::string refused_row(Task task, const std::pair<std::string, std::string>& row) {
+  const LabeledTexts known = small_table(task), other = rows_of({row});
   const TargetKind kind = find_targets(task, known);
   return error_of([&] { (void)target_data(known, other, kind, tokenizer_for(task, known), 8, 4); });
 }
@@ -95,12 +95,12 @@ TEST_CASE("targets: the rows of a batch") {
 }
 
 TEST_CASE("targets: an error for an invalid label names the row") {
-  CHECK(
-      contains(refused(Task::regression, {"red", "1 2"}), "the label \"1 2\" of the row \"red\": expected 1 numbers"));
-  CHECK(contains(refused(Task::multilabel, {"red", "color|taste"}), "names that occur in training, got \"taste\""));
-  CHECK(contains(refused(Task::tagging, {"red green", "C"}), "a tag for each of 2 words, got 1"));
-  CHECK(contains(refused(Task::tagging, {"red", "X"}), "got \"X\""));
-  CHECK(contains(refused(Task::tagging, {"", ""}), "a tag for each of 0 words, got 0"));
+  CHECK(contains(refused_row(Task::regression, {"red", "1 2"}),
+                 "the label \"1 2\" of the row \"red\": expected 1 numbers"));
+  CHECK(contains(refused_row(Task::multilabel, {"red", "color|taste"}), "names that occur in training, got \"taste\""));
+  CHECK(contains(refused_row(Task::tagging, {"red green", "C"}), "a tag for each of 2 words, got 1"));
+  CHECK(contains(refused_row(Task::tagging, {"red", "X"}), "got \"X\""));
+  CHECK(contains(refused_row(Task::tagging, {"", ""}), "a tag for each of 0 words, got 0"));
 }
 
 TEST_CASE("targets: every architecture learns them, and a Predictor gives the results that evaluation measures") {
@@ -109,7 +109,7 @@ TEST_CASE("targets: every architecture learns them, and a Predictor gives the re
       CAPTURE(arch);
       CAPTURE(task_name(task));
       const TemporaryFolder folder;
-      const LabeledTexts rows = small(task);
+      const LabeledTexts rows = small_table(task);
       const auto data = target_data(rows, rows, find_targets(task, rows), tokenizer_for(task, rows), 8, 8);
       const auto model =
           make_model(data->spec(arch, R"({"d_model":16,"layers":1,"seq_len":8})"), {Random(3), DType::f32});
@@ -157,7 +157,7 @@ TEST_CASE("targets: every architecture learns them, and a Predictor gives the re
 }
 
 TEST_CASE("predictions: long texts are tagged in parts, and input that isn't a text is refused") {
-  const LabeledTexts rows = small(Task::tagging);
+  const LabeledTexts rows = small_table(Task::tagging);
   const auto data =
       target_data(rows, rows, find_targets(Task::tagging, rows), tokenizer_for(Task::tagging, rows), 8, 8);
   Checkpoint checkpoint;
