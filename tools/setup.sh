@@ -73,6 +73,8 @@ have() {
     dpkg-dev) have_command dpkg-shlibdeps ;;
     pkg-config) have_command pkg-config ;;
     qemu-user) have_command qemu-x86_64 qemu-x86_64-static ;;
+    g++-mingw-w64-x86-64-posix) have_command x86_64-w64-mingw32-g++-posix ;;
+    wine64) have_command wine64 wine /usr/lib/wine/wine64 ;;
     g++-*-linux-gnu*) have_command "${1#g++-}-g++" ;;
     chromium) have_command chromium chromium-browser google-chrome ;;
     bible-kjv) have_command bible ;;

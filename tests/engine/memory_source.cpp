@@ -2,12 +2,12 @@
 // comes from the source and returns to it. If the source refuses a block, weft throws an Error.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <new>
 
 #include "op_table.h"
+#include "system/heap.h"
 #include "train_support.h"
 #include "weft/context.h"
 #include "weft/memory.h"
@@ -25,7 +25,7 @@ class Lent : public MemorySource {
       if (throws == 2) throw 7;
       return nullptr;
     }
-    void* block = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    void* block = os::heap_block((bytes + 63) / 64 * 64);
     blocks[block] = bytes;
     lent += bytes;
     return block;
@@ -39,7 +39,7 @@ class Lent : public MemorySource {
     }
     blocks.erase(found);
     lent -= bytes;
-    std::free(block);
+    os::free_heap_block(block);
   }
 
   std::int64_t asked = 0, failing = 0, strangers = 0;
