@@ -188,19 +188,6 @@ TEST_CASE("os: an atomic file keeps the old file's mode, and follows a link or r
   CHECK(folder.read("target") == "new");
 }
 
-TEST_CASE("os: several writers of one file do not affect each other" * doctest::test_suite("threads")) {
-  const TemporaryFolder folder;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 4; ++i) write_all(folder / "a", std::string(1000, static_cast<char>('a' + t)));
-    });
-  for (std::thread& thread : threads) thread.join();
-  const std::string text = folder.read("a");
-  CHECK(text == std::string(1000, text.at(0)));
-  CHECK(folder.files() == 1);
-}
-
 TEST_CASE("os: a write that fails leaves the old file and reports the reason") {
   const TemporaryFolder folder;
   write_all(folder / "a", "old");

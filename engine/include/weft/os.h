@@ -88,9 +88,10 @@ class AtomicFile {
   bool synced_ = false;
 };
 
-/// A private file without a name, for data that does not fit into memory. The file disappears when the last object that
-/// refers to it is destroyed or the process ends. The constructor removes the file's name immediately after it creates
-/// the file. Until then, the name can't be predicted, and other users can't read the file.
+/// A private file for data that does not fit into memory. The file disappears when the last object that refers to it is
+/// destroyed or the process ends. The constructor removes the file's name immediately after it creates the file. Until
+/// then, the name can't be predicted, and other users can't read the file. On Windows the file keeps its name, but
+/// nobody else can open it.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& folder);  ///< Error if the file can't be created
@@ -111,12 +112,12 @@ class TemporaryFile {
 void append(const std::string& path, const std::string& text);
 
 /// Removes the temporary files that AtomicFiles of killed processes left in the folder. These are the temporary files
-/// that no process has locked. This check also recognizes the files of processes in other containers, although this
+/// that no process has locked or, on Windows, open. This check also recognizes the files of processes in other containers, although this
 /// process can't see those processes.
 void remove_abandoned_files(const std::string& folder);
 
 /// An exclusive lock on a folder. Only one process can hold the lock at a time. When that process ends, even if it is
-/// killed, the system releases the lock. The lock is an flock on the file ".lock" in the folder. This file names the
+/// killed, the system releases the lock. The lock is one on the file ".lock" in the folder. This file names the
 /// process that holds the lock. On a file system without locks, FolderLock does not exclude other processes.
 class FolderLock {
  public:

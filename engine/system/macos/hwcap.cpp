@@ -8,10 +8,16 @@
 namespace weft::detail {
 
 bool hwcap::has(Feature feature) noexcept {
-  int value = 0;
-  std::size_t size = sizeof value;
-  const char* name = feature == BF16 ? "hw.optional.arm.FEAT_BF16" : "hw.optional.arm.FEAT_DotProd";
-  return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+  const auto reports = [](const char* name) {
+    int value = 0;
+    std::size_t size = sizeof value;
+    return ::sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+  };
+  switch (feature) {
+    case ASIMDDP: return reports("hw.optional.arm.FEAT_DotProd");
+    case BF16: return reports("hw.optional.arm.FEAT_BF16");
+  }
+  return false;
 }
 
 }  // namespace weft::detail

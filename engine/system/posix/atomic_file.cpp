@@ -27,8 +27,14 @@ class WithoutFileSizeSignal {
   }
   ~WithoutFileSizeSignal() {
     if (sigismember(&before_, SIGXFSZ) == 1) return;
+#ifdef __APPLE__  // has no sigtimedwait
     sigset_t pending;
     if (int number = 0; sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1) sigwait(&signal_, &number);
+#else
+    const timespec now{};
+    while (sigtimedwait(&signal_, nullptr, &now) == -1 && errno == EINTR) {
+    }
+#endif
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;

@@ -1,7 +1,7 @@
 // Files that are written atomically, and locks that only one process at a time can hold. A temporary file is open
-// without FILE_SHARE_DELETE as long as its process lives, so another process can remove it only if it is abandoned.
+// without FILE_SHARE_DELETE as long as its process lives, so other processes can remove it only if it is abandoned.
+#include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -12,8 +12,6 @@
 
 namespace weft::os {
 namespace {
-
-namespace fs = std::filesystem;
 
 // CREATE_NEW makes the name of a temporary file unique among all processes. This number makes it unique within the
 // process.
@@ -33,27 +31,77 @@ std::string folder_of(const std::string& path) {
   return slash == 0 || path[slash - 1] == ':' ? path.substr(0, slash + 1) : path.substr(0, slash);
 }
 
-// Renames the open file. A file of this name is replaced, even if other programs have it open. Returns false and sets
-// the last error if it can't be replaced.
-bool rename_open_file(HANDLE file, const std::wstring& to) {
+// Creates a temporary file in the folder.
+HANDLE create_temporary(const std::string& folder, DWORD share, DWORD flags, std::string& name) {
+  for (int attempt = 0;; ++attempt) {
+    name = temporary_in(folder);
+    const HANDLE file = ::CreateFileW(wide(name).c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, share, nullptr,
+                                      CREATE_NEW, flags, nullptr);
+    if (file != INVALID_HANDLE_VALUE || ::GetLastError() != ERROR_FILE_EXISTS || attempt == 1000) return file;
+  }
+}
+
+// Renames the open file. A file of this name is replaced. Returns 0, or the error.
+DWORD rename_open_file(HANDLE file, const std::wstring& to) {
   const std::size_t bytes = sizeof(FILE_RENAME_INFO) + to.size() * sizeof(wchar_t);
-  const std::vector<std::uint64_t> memory((bytes + 7) / 8 + 1);
-  auto* info = const_cast<FILE_RENAME_INFO*>(reinterpret_cast<const FILE_RENAME_INFO*>(memory.data()));
+  std::vector<std::uint64_t> memory(bytes / 8 + 1);
+  auto* info = reinterpret_cast<FILE_RENAME_INFO*>(memory.data());
   info->FileNameLength = static_cast<DWORD>(to.size() * sizeof(wchar_t));
   std::copy(to.begin(), to.end(), info->FileName);
-  // Windows 10 and later: the names of files that are open or mapped can be reused. mingw-w64 10 doesn't name these
-  // (FileRenameInfoEx; FILE_RENAME_FLAG_REPLACE_IF_EXISTS | FILE_RENAME_FLAG_POSIX_SEMANTICS).
+  // Since Windows 10, a file that is open or mapped can be replaced. The headers of mingw-w64 10 lack the names of these
+  // numbers: FileRenameInfoEx, FILE_RENAME_FLAG_REPLACE_IF_EXISTS and FILE_RENAME_FLAG_POSIX_SEMANTICS.
   constexpr auto rename_info_ex = static_cast<FILE_INFO_BY_HANDLE_CLASS>(22);
   constexpr DWORD replace_if_exists = 1, posix_semantics = 2;
   *reinterpret_cast<DWORD*>(info) = replace_if_exists | posix_semantics;
-  if (::SetFileInformationByHandle(file, rename_info_ex, info, static_cast<DWORD>(bytes))) return true;
-  const DWORD error = ::GetLastError();
-  if (error != ERROR_INVALID_PARAMETER && error != ERROR_NOT_SUPPORTED && error != ERROR_INVALID_FUNCTION &&
-      error != ERROR_CALL_NOT_IMPLEMENTED)
-    return false;
+  if (::SetFileInformationByHandle(file, rename_info_ex, info, static_cast<DWORD>(bytes))) return 0;
+  // Some file systems and Wine lack it.
   *reinterpret_cast<DWORD*>(info) = 0;
   info->ReplaceIfExists = TRUE;
-  return ::SetFileInformationByHandle(file, FileRenameInfo, info, static_cast<DWORD>(bytes)) != 0;
+  return ::SetFileInformationByHandle(file, FileRenameInfo, info, static_cast<DWORD>(bytes)) ? 0 : ::GetLastError();
+}
+
+const std::string aside = ".weft-old";
+
+// Replaces the file at `path` by the open file. Another process that replaces the file, or a virus scanner, may have it
+// open for a moment. Where a file that is open or mapped can't be replaced, it can be renamed: then it is moved aside,
+// and removed as soon as nobody uses it. remove_abandoned_files() moves it back if the process is killed in between.
+void replace_by_open_file(HANDLE file, const std::string& path) {
+  const std::wstring to = wide(path), old = wide(path + aside);
+  DWORD error = 0;
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    error = rename_open_file(file, to);
+    if (error != ERROR_ACCESS_DENIED && error != ERROR_SHARING_VIOLATION && error != ERROR_USER_MAPPED_FILE) break;
+    ::Sleep(5);
+  }
+  if (error == 0) return;
+  if (error != ERROR_ACCESS_DENIED && error != ERROR_SHARING_VIOLATION && error != ERROR_USER_MAPPED_FILE)
+    fail("write", path, error);
+  (void)::DeleteFileW(old.c_str());
+  if (!::MoveFileExW(to.c_str(), old.c_str(), 0)) fail("write", path, error);
+  if (rename_open_file(file, to) != 0) {
+    (void)::MoveFileExW(old.c_str(), to.c_str(), 0);
+    fail("write", path, error);
+  }
+  (void)::DeleteFileW(old.c_str());
+}
+
+enum class Kind { missing, file, link, other };
+
+Kind kind_of(const std::string& path) noexcept {
+  const DWORD attributes = ::GetFileAttributesW(wide(path).c_str());
+  if (attributes == INVALID_FILE_ATTRIBUTES) return Kind::missing;
+  if ((attributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0) return Kind::link;
+  return (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE)) != 0 ? Kind::other : Kind::file;
+}
+
+// The path of the regular file to which the link leads.
+std::string target_of(const std::string& link) {
+  const Handle file(open_to_read(link));
+  std::wstring path(32768, 0);
+  const DWORD size = ::GetFinalPathNameByHandleW(file.get(), path.data(), static_cast<DWORD>(path.size()), 0);
+  if (size == 0 || size >= path.size()) fail("write", link);
+  path.resize(size);
+  return to_utf8(path);
 }
 
 const std::string holder_prefix = "process ";
@@ -94,18 +142,12 @@ void set_contents(HANDLE file, const std::string& text) noexcept {
 
 AtomicFile::AtomicFile(const std::string& path, bool follow) : path_(path) {
   if (path.empty()) fail("write", path, ERROR_PATH_NOT_FOUND);
-  std::error_code error;
-  const fs::path named = wide(path);
-  const fs::file_status old = follow ? fs::status(named, error) : fs::symlink_status(named, error);
-  const bool exists = fs::exists(old) && !fs::is_symlink(old);
-  if (exists && !fs::is_regular_file(old)) throw Error("[file] can't write \"" + path + "\": not a regular file");
-  if (exists && fs::is_symlink(fs::symlink_status(named, error))) path_ = to_utf8(fs::canonical(named).wstring());
-  for (int attempt = 0; descriptor_ == -1; ++attempt) {
-    temporary_ = temporary_in(folder_of(path_));
-    descriptor_ = value_of(::CreateFileW(wide(temporary_).c_str(), GENERIC_READ | GENERIC_WRITE | DELETE,
-                                         FILE_SHARE_READ, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
-    if (descriptor_ == -1 && (::GetLastError() != ERROR_FILE_EXISTS || attempt == 1000)) fail("write", path);
-  }
+  const Kind old = kind_of(path);
+  if (old == Kind::other) throw Error("[file] can't write \"" + path + "\": not a regular file");
+  if (old == Kind::link && follow) path_ = target_of(path);
+  const HANDLE file = create_temporary(folder_of(path_), FILE_SHARE_READ, FILE_ATTRIBUTE_NORMAL, temporary_);
+  if (file == INVALID_HANDLE_VALUE) fail("write", path);
+  descriptor_ = value_of(file);
 }
 
 AtomicFile::~AtomicFile() {
@@ -127,18 +169,17 @@ void AtomicFile::sync() {
 
 void AtomicFile::commit() {
   sync();
-  if (!rename_open_file(handle_of(descriptor_), fs::absolute(wide(path_)).make_preferred().wstring()))
-    fail("write", path_);
+  replace_by_open_file(handle_of(descriptor_), path_);
   temporary_.clear();
   ::CloseHandle(handle_of(descriptor_));
   descriptor_ = -1;
 }
 
 TemporaryFile::TemporaryFile(const std::string& folder) : folder_(folder) {
-  descriptor_ =
-      value_of(::CreateFileW(wide(temporary_in(folder)).c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, 0, nullptr,
-                             CREATE_NEW, FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, nullptr));
-  if (descriptor_ == -1) fail("write a temporary file in", folder);
+  std::string name;
+  const HANDLE file = create_temporary(folder, 0, FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, name);
+  if (file == INVALID_HANDLE_VALUE) fail("write a temporary file in", folder);
+  descriptor_ = value_of(file);
 }
 
 TemporaryFile::~TemporaryFile() {
@@ -160,21 +201,31 @@ void append(const std::string& path, const std::string& text) {
   if (!file) fail("write", path);
   if (::GetFileType(file.get()) != FILE_TYPE_DISK)
     throw Error("[file] can't write \"" + path + "\": not a regular file");
-  LARGE_INTEGER end;
-  if (!::SetFilePointerEx(file.get(), LARGE_INTEGER{}, &end, FILE_END)) fail("write", path);
+  const std::uint64_t before = size_of(file.get(), path);
   try {
-    write_all(file.get(), text.data(), text.size(), path);
+    write_all(file.get(), text.data(), text.size(), path, true);
   } catch (const Error&) {
+    LARGE_INTEGER end;
+    end.QuadPart = static_cast<LONGLONG>(before);
     if (::SetFilePointerEx(file.get(), end, nullptr, FILE_BEGIN)) (void)::SetEndOfFile(file.get());
     throw;
   }
 }
 
 void remove_abandoned_files(const std::string& folder) {
-  std::error_code ignored;
-  for (fs::directory_iterator entry(wide(folder), ignored), end; entry != end; entry.increment(ignored))
-    if (entry->is_regular_file(ignored) && is_temporary(to_utf8(entry->path().filename().wstring())))
-      ::DeleteFileW(entry->path().c_str());
+  WIN32_FIND_DATAW found;
+  const HANDLE search = ::FindFirstFileW((wide(folder) + L"\\*").c_str(), &found);
+  if (search == INVALID_HANDLE_VALUE) return;
+  do {
+    if ((found.dwFileAttributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)) != 0) continue;
+    const std::string name = to_utf8(found.cFileName), path = folder + "/" + name;
+    if (is_temporary(name)) ::DeleteFileW(wide(path).c_str());
+    if (name.size() <= aside.size() || name.compare(name.size() - aside.size(), aside.size(), aside) != 0) continue;
+    const std::string replaced = path.substr(0, path.size() - aside.size());
+    if (kind_of(replaced) == Kind::missing) ::MoveFileExW(wide(path).c_str(), wide(replaced).c_str(), 0);
+    else ::DeleteFileW(wide(path).c_str());
+  } while (::FindNextFileW(search, &found));
+  ::FindClose(search);
 }
 
 FolderLock::FolderLock(const std::string& folder) {
@@ -206,18 +257,16 @@ FolderLock::~FolderLock() {
   ::CloseHandle(handle_of(descriptor_));
 }
 
-// Only one process can open the file, because it shares nothing. The system removes the file when it is closed.
+// Only one process can open the file, because it shares nothing. The system removes the file when it is closed. While it
+// does, access to the name is denied for a moment. If access is denied for longer, the folder can't be written.
 FolderTurn::FolderTurn(const std::string& folder) : path_(folder + "/.weft-turn.tmp") {
-  for (;;) {
+  for (int denied = 0; denied < 500;) {
     descriptor_ = value_of(::CreateFileW(wide(path_).c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, 0, nullptr,
                                          OPEN_ALWAYS, FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, nullptr));
     if (descriptor_ != -1) return;
     const DWORD error = ::GetLastError();
-    // While the system removes the file, access is denied. If the folder itself can't be written, access is denied, too.
-    const bool in_use =
-        error == ERROR_SHARING_VIOLATION ||
-        (error == ERROR_ACCESS_DENIED && ::GetFileAttributesW(wide(path_).c_str()) != INVALID_FILE_ATTRIBUTES);
-    if (!in_use) return;
+    if (error != ERROR_SHARING_VIOLATION && error != ERROR_ACCESS_DENIED) return;
+    if (error == ERROR_ACCESS_DENIED) ++denied;
     ::Sleep(2);
   }
 }

@@ -9,7 +9,6 @@
 #include <windows.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -40,16 +39,21 @@ inline std::string to_utf8(const std::wstring& text) {
   return result;
 }
 
-// The path, which is in UTF-8, as Windows takes it. Paths of 260 characters and more need the prefix \\?\ and must be
-// absolute.
+// The absolute path, as Windows takes it: with the prefix \\?\, which it needs for more than 260 characters, and which
+// allows no slash as a separator. `path` is in UTF-8.
 inline std::wstring wide(const std::string& path) {
-  const std::filesystem::path given = from_utf8(path);
-  if (path.size() < 240) return given.wstring();
-  std::error_code ignored;
-  std::filesystem::path whole = std::filesystem::absolute(given, ignored).lexically_normal();
-  const std::wstring text = whole.make_preferred().wstring();
-  if (text.rfind(L"\\\\", 0) == 0) return text;  // a network path, or one with the prefix
-  return L"\\\\?\\" + text;
+  const std::wstring given = from_utf8(path);
+  std::wstring whole(MAX_PATH, 0);
+  for (;;) {  // the size is too small, or the working folder changes meanwhile
+    const DWORD size = ::GetFullPathNameW(given.c_str(), static_cast<DWORD>(whole.size()), whole.data(), nullptr);
+    const bool fits = size < whole.size();
+    whole.resize(size);
+    if (fits) break;
+  }
+  const auto begins = [&](const wchar_t* with) { return whole.rfind(with, 0) == 0; };
+  if (whole.empty() || begins(L"\\\\?\\") || begins(L"\\\\.\\")) return whole;
+  if (begins(L"\\\\")) return L"\\\\?\\UNC" + whole.substr(1);  // a folder of the network
+  return L"\\\\?\\" + whole;
 }
 
 // Windows guarantees that handles fit into 32 bits, so the public classes keep them as an int, as they keep descriptors
@@ -107,13 +111,15 @@ inline std::size_t read_at(HANDLE file, std::uint64_t offset, void* data, std::s
   return count;
 }
 
-// Appends the bytes at the file's position.
-inline void write_all(HANDLE file, const void* data, std::size_t bytes, const std::string& path) {
+// Writes the bytes at the file's position, or, with `at_end`, at the end, where no other process can write in between.
+inline void write_all(HANDLE file, const void* data, std::size_t bytes, const std::string& path, bool at_end = false) {
   const char* next = static_cast<const char*>(data);
   while (bytes > 0) {
     DWORD written = 0;
     const auto most = static_cast<DWORD>(bytes < (std::size_t{1} << 30) ? bytes : std::size_t{1} << 30);
-    if (!::WriteFile(file, next, most, &written, nullptr)) fail("write", path);
+    OVERLAPPED end{};
+    end.Offset = end.OffsetHigh = 0xFFFFFFFF;
+    if (!::WriteFile(file, next, most, &written, at_end ? &end : nullptr)) fail("write", path);
     next += written;
     bytes -= written;
   }

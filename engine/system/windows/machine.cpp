@@ -19,7 +19,8 @@ int available_threads(int cpus) noexcept {
   if (::GetProcessAffinityMask(::GetCurrentProcess(), &own, &all))
     for (; own != 0; own &= own - 1) ++threads;
   // Beyond 64 CPUs, Windows divides them into groups, and a mask has only those of one group.
-  if (threads >= 64) threads = static_cast<int>(::GetActiveProcessorCount(ALL_PROCESSOR_GROUPS));
+  if (threads == 0 || ::GetActiveProcessorGroupCount() > 1)
+    threads = static_cast<int>(::GetActiveProcessorCount(ALL_PROCESSOR_GROUPS));
   return std::max({threads, cpus, 1});
 }
 

@@ -5,7 +5,7 @@
 namespace weft::os {
 
 // The constructor waits until no other thread or process holds the folder's lock. The destructor releases the lock. If
-// the process ends first, the system releases it. The lock is an flock on a temporary file in the folder, which the
+// the process ends first, the system releases it. The lock is one on a temporary file in the folder, which the
 // destructor removes. The lock applies to the folder's name: if another folder takes this name during the wait
 // (NewFolder), the constructor waits for the lock of the new folder. If the file can't be created or locked, the
 // constructor does not wait. The caller's next write then reports the reason.

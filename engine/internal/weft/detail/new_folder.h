@@ -12,14 +12,15 @@ namespace weft::os {
 class NewFolder {
  public:
   // Returns null if the folder can't be replaced, because it is missing or empty, contains anything but files, is a
-  // mount point or the working directory, belongs to another user, or its parent folder can't be written.
+  // mount point or the working directory, belongs to another user, or its parent folder can't be written. On Windows,
+  // no folder can be replaced.
   static std::unique_ptr<NewFolder> beside(const std::string& folder);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  // Exchanges the names of the two folders (renameat2), so that the old folder's name refers to a complete folder at
+  // Exchanges the names of the two folders in one step, so that the old folder's name refers to a complete folder at
   // all times. Before the exchange, files that exist only in the old folder are linked into the new one, except those
   // in `left_out`. Returns false and leaves the old folder unchanged if the exchange or a link fails, for example
   // because the file system does not support it.
