@@ -11,7 +11,7 @@
 namespace report {
 namespace {
 
-constexpr std::size_t most = 128;  // maximum number of rows and of columns on a page
+constexpr std::size_t most_shown = 128;  // rows, and columns, on a page
 
 // Returns the mean of the finite cells in a block of the grid, or NaN if there are none.
 double pooled(const Grid& grid, std::size_t row, std::size_t rows, std::size_t column, std::size_t columns) {
@@ -58,7 +58,8 @@ Grid grid(std::size_t rows, std::size_t columns, double value) {
 }
 
 Json drawn_grid(const Grid& whole) {
-  const std::size_t row_pool = (whole.rows + most - 1) / most, column_pool = (whole.columns + most - 1) / most;
+  const std::size_t row_pool = (whole.rows + most_shown - 1) / most_shown,
+                    column_pool = (whole.columns + most_shown - 1) / most_shown;
   const std::size_t rows = (whole.rows + row_pool - 1) / row_pool;
   const std::size_t columns = (whole.columns + column_pool - 1) / column_pool;
   Grid small = grid(rows, columns);
