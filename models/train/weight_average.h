@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "weft/parameter_set.h"
+#include "weft/trainer.h"  // declares the class hidden
 
 namespace weft::detail {
 
