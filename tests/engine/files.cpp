@@ -33,18 +33,19 @@ TEST_CASE("files: a file is replaced while it is mapped, open or read, and each 
   const TemporaryFolder folder;
   const std::string path = folder / "a", old(100000, 'o');
   replace(path, old);
-  weft::os::MappedFile mapped = weft::os::map_file(path);
-  const weft::os::RandomAccessFile open(path);
-  replace(path, "new");
-  CHECK(weft::os::read_file(path) == "new");
-  CHECK(mapped_text(mapped) == old);
-  weft::os::forget_pages(mapped.data, mapped.size);
-  CHECK(mapped_text(mapped) == old);
-  std::string end(10, ' ');
-  open.read(old.size() - 10, end.data(), 10);
-  CHECK(end == std::string(10, 'o'));
-  CHECK_THROWS_WITH_AS(open.read(old.size() - 5, end.data(), 10), doctest::Contains("truncated"), weft::Error);
-  mapped = {};
+  {
+    const weft::os::MappedFile mapped = weft::os::map_file(path);
+    const weft::os::RandomAccessFile open(path);
+    replace(path, "new");
+    CHECK(weft::os::read_file(path) == "new");
+    CHECK(mapped_text(mapped) == old);
+    weft::os::forget_pages(mapped.data, mapped.size);
+    CHECK(mapped_text(mapped) == old);
+    std::string end(10, ' ');
+    open.read(old.size() - 10, end.data(), 10);
+    CHECK(end == std::string(10, 'o'));
+    CHECK_THROWS_WITH_AS(open.read(old.size() - 5, end.data(), 10), doctest::Contains("truncated"), weft::Error);
+  }
   weft::os::remove_abandoned_files(folder / "");  // the old file, on systems that can't replace a mapped file
   CHECK(folder.files() == 1);
 }
@@ -53,7 +54,6 @@ TEST_CASE("files: names beyond ASCII, and paths longer than 260 characters") {
   const TemporaryFolder folder;
   replace(folder / "Grüße, 世界.txt", "text");
   CHECK(weft::os::read_file(folder / "Grüße, 世界.txt") == "text");
-  CHECK(std::filesystem::exists(folder / "Grüße, 世界.txt"));
   const std::string path = folder / std::string(240, 'n');  // a name of at most 255 characters
   REQUIRE(path.size() > 260);
   replace(path, "long");

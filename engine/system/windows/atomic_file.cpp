@@ -101,7 +101,7 @@ std::string target_of(const std::string& link) {
   const DWORD size = ::GetFinalPathNameByHandleW(file.get(), path.data(), static_cast<DWORD>(path.size()), 0);
   if (size == 0 || size >= path.size()) fail("write", link);
   path.resize(size);
-  return narrowed(path);
+  return to_utf8(path);
 }
 
 const std::string holder_prefix = "process ";
@@ -218,7 +218,7 @@ void remove_abandoned_files(const std::string& folder) {
   if (search == INVALID_HANDLE_VALUE) return;
   do {
     if ((found.dwFileAttributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)) != 0) continue;
-    const std::string name = narrowed(found.cFileName), path = folder + "/" + name;
+    const std::string name = to_utf8(found.cFileName), path = folder + "/" + name;
     if (is_temporary(name)) ::DeleteFileW(wide(path).c_str());
     if (name.size() <= aside.size() || name.compare(name.size() - aside.size(), aside.size(), aside) != 0) continue;
     const std::string replaced = path.substr(0, path.size() - aside.size());

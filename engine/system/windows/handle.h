@@ -23,26 +23,26 @@ namespace weft::os {
   throw Error(std::string("[file] can't ") + what + " \"" + path + "\": " + why);
 }
 
-// Names are in the active code page, as in the C++ library of Windows. It is UTF-8 in programs whose manifest says so.
-inline std::wstring widened(const std::string& text) {
+inline std::wstring from_utf8(const std::string& text) {
   const int size = static_cast<int>(text.size());
-  std::wstring result(static_cast<std::size_t>(::MultiByteToWideChar(CP_ACP, 0, text.data(), size, nullptr, 0)), 0);
-  ::MultiByteToWideChar(CP_ACP, 0, text.data(), size, result.data(), static_cast<int>(result.size()));
+  std::wstring result(static_cast<std::size_t>(::MultiByteToWideChar(CP_UTF8, 0, text.data(), size, nullptr, 0)), 0);
+  ::MultiByteToWideChar(CP_UTF8, 0, text.data(), size, result.data(), static_cast<int>(result.size()));
   return result;
 }
 
-inline std::string narrowed(const std::wstring& text) {
+inline std::string to_utf8(const std::wstring& text) {
   const int size = static_cast<int>(text.size());
   std::string result(
-      static_cast<std::size_t>(::WideCharToMultiByte(CP_ACP, 0, text.data(), size, nullptr, 0, nullptr, nullptr)), 0);
-  ::WideCharToMultiByte(CP_ACP, 0, text.data(), size, result.data(), static_cast<int>(result.size()), nullptr, nullptr);
+      static_cast<std::size_t>(::WideCharToMultiByte(CP_UTF8, 0, text.data(), size, nullptr, 0, nullptr, nullptr)), 0);
+  ::WideCharToMultiByte(CP_UTF8, 0, text.data(), size, result.data(), static_cast<int>(result.size()), nullptr,
+                        nullptr);
   return result;
 }
 
 // The absolute path, as Windows takes it: with the prefix \\?\, which it needs for more than 260 characters, and which
-// allows no slash as a separator.
+// allows no slash as a separator. `path` is in UTF-8.
 inline std::wstring wide(const std::string& path) {
-  const std::wstring given = widened(path);
+  const std::wstring given = from_utf8(path);
   std::wstring whole(MAX_PATH, 0);
   for (;;) {  // the size is too small, or the working folder changes meanwhile
     const DWORD size = ::GetFullPathNameW(given.c_str(), static_cast<DWORD>(whole.size()), whole.data(), nullptr);

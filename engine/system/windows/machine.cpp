@@ -59,7 +59,7 @@ std::vector<std::string> program_files() {
     std::vector<wchar_t> name(32768);
     const DWORD length = ::GetModuleFileNameW(module, name.data(), static_cast<DWORD>(name.size()));
     if (length == 0 || length == name.size()) continue;
-    const std::string file = narrowed(std::wstring(name.data(), length));
+    const std::string file = to_utf8(std::wstring(name.data(), length));
     if (files.empty() || files.front() != file) files.push_back(file);
   }
   return files;
