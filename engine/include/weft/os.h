@@ -112,8 +112,8 @@ class TemporaryFile {
 void append(const std::string& path, const std::string& text);
 
 /// Removes the temporary files that AtomicFiles of killed processes left in the folder. These are the temporary files
-/// that no process has locked or, on Windows, open. This check also recognizes the files of processes in other containers, although this
-/// process can't see those processes.
+/// that no process has locked or, on Windows, open. This check also recognizes the files of processes in other
+/// containers, although this process can't see those processes.
 void remove_abandoned_files(const std::string& folder);
 
 /// An exclusive lock on a folder. Only one process can hold the lock at a time. When that process ends, even if it is

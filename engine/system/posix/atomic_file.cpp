@@ -84,12 +84,10 @@ void write_all(int descriptor, const void* data, std::size_t bytes, const std::s
   }
 }
 
-const std::string holder_prefix = "process ";
-
 std::string this_process() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
-  return holder_prefix + std::to_string(::getpid()) + " on " + host;
+  return process_name(static_cast<std::uint64_t>(::getpid()), host);
 }
 
 // Returns the contents of a lock file: the name of a process, or "". Returns nothing if the file can't be read, has a
@@ -99,9 +97,9 @@ std::optional<std::string> holder_in(int descriptor) noexcept {
   if (::fstat(descriptor, &s) != 0 || s.st_nlink > 1) return std::nullopt;
   char text[512];
   const ssize_t size = uninterrupted([&] { return ::pread(descriptor, text, sizeof text, 0); });
-  if (size <= 0) return size == 0 ? std::optional<std::string>("") : std::nullopt;
+  if (size < 0) return std::nullopt;
   const std::string holder(text, static_cast<std::size_t>(size));
-  return holder.rfind(holder_prefix, 0) == 0 ? std::optional(holder) : std::nullopt;
+  return is_holder(holder) ? std::optional(holder) : std::nullopt;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Reading files: mapped, at random offsets, or whole.
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <new>
 
 #include "system/posix/descriptor.h"
+#include "system/shared.h"
 #include "weft/os.h"
 
 namespace weft::os {
@@ -60,18 +60,12 @@ std::string read_file(const std::string& path) {
     throw Error("[file] can't read \"" + path + "\": neither a regular file nor a pipe");
   if (static_cast<std::uint64_t>(s.st_size) > physical_memory()) fail("read", path, ENOMEM);
   try {
-    // Files in /proc report size 0, and any file may grow, so this reads until the end of the file.
-    std::string text;
-    std::size_t size = 0, room = static_cast<std::size_t>(s.st_size) + 1;
-    for (;;) {
-      text.resize(size + room);
-      const ssize_t got = uninterrupted([&] { return ::read(descriptor, text.data() + size, room); });
+    // Files in /proc report size 0.
+    return read_to_end(static_cast<std::uint64_t>(s.st_size), [&](char* data, std::size_t bytes) {
+      const ssize_t got = uninterrupted([&] { return ::read(descriptor, data, bytes); });
       if (got < 0) fail("read", path);
-      size += static_cast<std::size_t>(got);
-      text.resize(size);
-      if (got == 0) return text;
-      room = std::max<std::size_t>(size / 2, 1 << 16);
-    }
+      return static_cast<std::size_t>(got);
+    });
   } catch (const std::bad_alloc&) {
     fail("read", path, ENOMEM);
   }

@@ -1,18 +1,15 @@
-// The names of temporary files and folders begin with ".weft-" and end with ".tmp". The process that writes them keeps
-// them locked, so other processes know that they are in use. The system releases the lock when the process ends. Unlike
-// process numbers, the lock also works between containers, where two processes may have the same number.
+// The process that writes a temporary file or folder keeps it locked, so other processes know that it is in use. The
+// system releases the lock when the process ends. Unlike process numbers, the lock also works between containers, where
+// two processes may have the same number.
 #pragma once
 #include <sys/file.h>
 
 #include <string>
 
 #include "system/posix/descriptor.h"
+#include "system/shared.h"
 
 namespace weft::os {
-
-inline bool is_temporary(const std::string& name) {
-  return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
-}
 
 // Returns false if another process holds the lock or the file system has no locks.
 inline bool try_lock(int descriptor) noexcept {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "system/shared.h"
 #include "system/windows/handle.h"
 #include "weft/detail/folder_turn.h"
 #include "weft/detail/new_folder.h"
@@ -19,10 +20,6 @@ std::atomic<unsigned> next_temporary{0};
 
 std::string temporary_in(const std::string& folder) {
   return folder + "/.weft-" + std::to_string(::GetCurrentProcessId()) + "-" + std::to_string(next_temporary++) + ".tmp";
-}
-
-bool is_temporary(const std::string& name) {
-  return name.size() > 10 && name.rfind(".weft-", 0) == 0 && name.compare(name.size() - 4, 4, ".tmp") == 0;
 }
 
 std::string folder_of(const std::string& path) {
@@ -66,16 +63,17 @@ const std::string aside = ".weft-old";
 // open for a moment. Where a file that is open or mapped can't be replaced, it can be renamed: then it is moved aside,
 // and removed as soon as nobody uses it. remove_abandoned_files() moves it back if the process is killed in between.
 void replace_by_open_file(HANDLE file, const std::string& path) {
+  const auto in_use = [](DWORD error) {
+    return error == ERROR_ACCESS_DENIED || error == ERROR_SHARING_VIOLATION || error == ERROR_USER_MAPPED_FILE;
+  };
   const std::wstring to = wide(path), old = wide(path + aside);
-  DWORD error = 0;
-  for (int attempt = 0; attempt < 20; ++attempt) {
-    error = rename_open_file(file, to);
-    if (error != ERROR_ACCESS_DENIED && error != ERROR_SHARING_VIOLATION && error != ERROR_USER_MAPPED_FILE) break;
+  DWORD error = rename_open_file(file, to);
+  for (int attempt = 0; attempt < 20 && in_use(error); ++attempt) {
     ::Sleep(5);
+    error = rename_open_file(file, to);
   }
   if (error == 0) return;
-  if (error != ERROR_ACCESS_DENIED && error != ERROR_SHARING_VIOLATION && error != ERROR_USER_MAPPED_FILE)
-    fail("write", path, error);
+  if (!in_use(error)) fail("write", path, error);
   (void)::DeleteFileW(old.c_str());
   if (!::MoveFileExW(to.c_str(), old.c_str(), 0)) fail("write", path, error);
   if (rename_open_file(file, to) != 0) {
@@ -104,13 +102,11 @@ std::string target_of(const std::string& link) {
   return to_utf8(path);
 }
 
-const std::string holder_prefix = "process ";
-
 std::string this_process() {
   char host[256] = "";
   DWORD size = sizeof host;
   (void)::GetComputerNameA(host, &size);
-  return holder_prefix + std::to_string(::GetCurrentProcessId()) + " on " + host;
+  return process_name(::GetCurrentProcessId(), host);
 }
 
 // Locks one byte far beyond the contents, because others may not read what is locked.
@@ -128,7 +124,7 @@ std::string holder_in(HANDLE file, bool& ours) noexcept {
   DWORD count = 0;
   ours = ::ReadFile(file, text, sizeof text, &count, &at) || ::GetLastError() == ERROR_HANDLE_EOF;
   const std::string holder(text, ours ? count : 0);
-  ours = ours && (holder.empty() || holder.rfind(holder_prefix, 0) == 0);
+  ours = ours && is_holder(holder);
   return ours ? holder : "";
 }
 

@@ -1,7 +1,7 @@
 // Reading files: mapped, at random offsets, or whole.
-#include <algorithm>
 #include <new>
 
+#include "system/shared.h"
 #include "system/windows/handle.h"
 #include "weft/os.h"
 
@@ -50,17 +50,12 @@ std::string read_file(const std::string& path) {
   const std::uint64_t size = size_of(file.get(), path);
   if (size > physical_memory()) fail("read", path, ERROR_NOT_ENOUGH_MEMORY);
   try {
-    // The file may grow, so this reads until its end.
-    std::string text;
-    std::size_t done = 0, room = static_cast<std::size_t>(size) + 1;
-    for (;;) {
-      text.resize(done + room);
-      const std::size_t got = read_at(file.get(), done, text.data() + done, room, path);
+    std::uint64_t done = 0;
+    return read_to_end(size, [&](char* data, std::size_t bytes) {
+      const std::size_t got = read_at(file.get(), done, data, bytes, path);
       done += got;
-      text.resize(done);
-      if (got == 0) return text;
-      room = std::max<std::size_t>(done / 2, 1 << 16);
-    }
+      return got;
+    });
   } catch (const std::bad_alloc&) {
     fail("read", path, ERROR_NOT_ENOUGH_MEMORY);
   }

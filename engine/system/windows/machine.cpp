@@ -1,15 +1,14 @@
 // What Windows reports about the machine and the process, and pages of memory.
 #include <malloc.h>
 
-#include "system/windows/handle.h"  // before psapi.h, which needs windows.h
-// This empty line keeps the order.
-#include <psapi.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "system/heap.h"
+#include "system/windows/handle.h"
 #include "weft/os.h"
+// Needs windows.h before it.
+#include <psapi.h>
 
 namespace weft::os {
 
