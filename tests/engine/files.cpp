@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -144,6 +145,7 @@ TEST_CASE("files: one thread at a time has a folder's turn" * doctest::test_suit
         const int now = ++inside;
         if (now > most) most = now;
         ++turns;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
         --inside;
       }
     });
@@ -157,16 +159,31 @@ TEST_CASE("files: abandoned temporary files are removed, those in use and other 
   const TemporaryFolder folder;
   folder.write(".weft-1-0.tmp", "x");
   folder.write(".weft-1-0.tmpx", "x");
+  folder.write(".weft-.tmp", "x");  // not a name that weft gives
   folder.write("model.safetensors", "x");
   AtomicFile open(folder / "a");
   open.write("b", 1);
   weft::os::remove_abandoned_files(folder / "");
   CHECK_FALSE(std::filesystem::exists(folder / ".weft-1-0.tmp"));
   CHECK(std::filesystem::exists(folder / ".weft-1-0.tmpx"));
+  CHECK(std::filesystem::exists(folder / ".weft-.tmp"));
   CHECK(std::filesystem::exists(folder / "model.safetensors"));
   open.commit();
   CHECK(folder.read("a") == "b");
 }
+
+#ifdef _WIN32
+TEST_CASE("files: a file that was moved aside when its process was killed is moved back, or removed if it was replaced") {
+  const TemporaryFolder folder;
+  folder.write("a.weft-old", "old");
+  folder.write("b.weft-old", "old");
+  folder.write("b", "new");
+  weft::os::remove_abandoned_files(folder / "");
+  CHECK(folder.read("a") == "old");
+  CHECK(folder.read("b") == "new");
+  CHECK(folder.files() == 2);
+}
+#endif
 
 TEST_CASE("files: the machine has memory and CPUs, and mapped pages can be written") {
   CHECK(weft::os::available_threads() >= 1);
@@ -191,6 +208,7 @@ TEST_CASE("files: a thread sleeps until it is woken" * doctest::test_suite("thre
   std::thread sleeper([&] {
     while (word.load() == 0) weft::os::sleep_while(word, 0);
   });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // now it sleeps
   word.store(1);
   weft::os::wake(word);
   sleeper.join();
