@@ -173,7 +173,8 @@ TEST_CASE("files: abandoned temporary files are removed, those in use and other 
 }
 
 #ifdef _WIN32
-TEST_CASE("files: a file that was moved aside when its process was killed is moved back, or removed if it was replaced") {
+TEST_CASE(
+    "files: a file that was moved aside when its process was killed is moved back, or removed if it was replaced") {
   const TemporaryFolder folder;
   folder.write("a.weft-old", "old");
   folder.write("b.weft-old", "old");
