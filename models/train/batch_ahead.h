@@ -11,6 +11,7 @@
 
 #include "weft/context.h"
 #include "weft/data.h"
+#include "weft/trainer.h"  // declares the class hidden
 
 namespace weft::detail {
 

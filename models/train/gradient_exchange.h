@@ -23,6 +23,7 @@
 
 #include "weft/parameter_set.h"
 #include "weft/ranks.h"
+#include "weft/trainer.h"  // declares the class hidden
 
 namespace weft::detail {
 
