@@ -25,6 +25,15 @@ struct GenerateOptions {
   std::vector<std::string> stop = {};  ///< generation ends before the first occurrence of one of these texts
 };
 
+/// A generated symbol.
+struct GeneratedSymbol {
+  std::int64_t id = 0;         ///< its index in the vocabulary
+  std::string text;            ///< the text that can be passed on now; may be empty
+  double log_probability = 0;  ///< the natural logarithm of softmax(logits) at `id`, before temperature, top_k and top_p
+  bool is_last = false;        ///< whether generation ends with this symbol
+  bool is_stopped = false;     ///< whether it ends because of a stop text, and not because of GenerateOptions::tokens
+};
+
 /// Continues a prompt. Reading the prompt costs one forward pass. Model::stream describes the cost of each new symbol.
 /// `out` receives the text of a symbol as soon as it is known. Text that could be the beginning of a stop text is held
 /// back until the next symbols show whether it is one. `out` returns false to end the generation. Special symbols are
@@ -46,6 +55,38 @@ class Generation {
   ~Generation();
   /// Returns the text of the next symbol, which may be empty, or no value at the end.
   std::optional<std::string> next();
+  /// Does the same, but returns more about the symbol.
+  std::optional<GeneratedSymbol> next_symbol();
+  /// The number of symbols in the prompt.
+  std::int64_t prompt_symbols() const noexcept;
+
+ private:
+  friend class GenerationBatch;
+  struct [[gnu::visibility("hidden")]] Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Continues texts together that begin and end at different times, as a server does for many clients. Up to eight texts
+/// share each reading of the weights. Each text has the same bits as if its Generation continued alone. Only one thread
+/// may use a GenerationBatch at a time, but other threads may construct Generations of the same model meanwhile.
+class GenerationBatch {
+ public:
+  /// Receives each symbol of a text. Returns false to end the text. Must not throw.
+  using Out = std::function<bool(const GeneratedSymbol&)>;
+
+  GenerationBatch();
+  GenerationBatch(GenerationBatch&&) noexcept;             ///< afterwards the source can only be assigned to or destroyed
+  GenerationBatch& operator=(GenerationBatch&&) noexcept;  ///< afterwards the source can only be assigned to or destroyed
+  ~GenerationBatch();
+
+  /// Takes over a generation that has not ended. All generations of a batch must have the same model. Throws an Error
+  /// otherwise, or if the architecture's streams can't be joined (TokenStream::join).
+  void add(Generation generation, Out out);
+  /// Chooses the next symbol of each text. Removes the texts that have ended. Returns the number of texts that are left.
+  /// If it throws an Error, the batch is unchanged.
+  std::int64_t step();
+  /// The number of texts.
+  std::int64_t size() const noexcept;
 
  private:
   struct [[gnu::visibility("hidden")]] Impl;
