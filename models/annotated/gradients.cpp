@@ -2,21 +2,19 @@
 // Training a network needs the derivatives of one number, the loss, with respect to millions of numbers, the weights.
 // Reverse-mode differentiation computes all of these derivatives in about the time of a few forward passes. This page
 // builds it three times: by hand with the chain rule, with a tape of scalars in 60 lines, and with weft's tape of
-// tensors.
+// tensors. [The next page](custom_operation.cpp) adds an operation with its own gradient.
 //
 // The method is described in section 3.2 of *Automatic differentiation in machine learning: a survey*
 // ([Baydin et al., arXiv 1502.05767](https://arxiv.org/abs/1502.05767)). Two well-known pages explain it in Python:
 // [micrograd](https://github.com/karpathy/micrograd), and the
 // [notes on backpropagation of CS231n](https://cs231n.github.io/optimization-2/). This page also covers the tensors
-// that a tape must keep, and custom operations with a check of their gradients.
-#include <weft/custom_op.h>
+// that a tape must keep.
 #include <weft/ops.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "step.h"
@@ -617,236 +615,6 @@ STEP("Vector-Jacobian products") {
               weft::Tensor::from(backward(point, y).x, {inputs}));
 }
 
-// ## A gradient check
-// Now we can check the gradients of any function of tensors, with any number of inputs and any shape of the output. A
-// fixed random cotangent $c$ turns the output into a single number, $\sum_i c_i y_i$. A cotangent of ones would be a
-// weak check. For softmax, whose outputs always add up to 1, the number would be constant and all gradients 0.
-using Function = std::function<weft::Tensor(const weft::Inputs&)>;
-
-weft::Tensor cotangent_of(const weft::Tensor& y) { return numbers(99, y.shape()); }
-
-double weighted_sum(const Function& f, const weft::Inputs& in) {
-  const weft::Tensor y = f(in);
-  return weft::sum(y * cotangent_of(y)).item();
-}
-
-// The tape computes the gradients of this number with respect to all inputs in one walk.
-weft::Inputs gradients_by_tape(const Function& f, const weft::Inputs& in) {
-  weft::Tape tape;
-  weft::Inputs leaves, of;
-  for (const weft::Tensor& x : in) leaves.push_back(tape.watch(x));
-  const weft::Tensor y = f(leaves);
-  weft::Gradients gradients;
-  tape.backward(y, cotangent_of(y), gradients);
-  for (const weft::Tensor& leaf : leaves) of.push_back(gradients.of(leaf));
-  return of;
-}
-
-// The check returns the largest difference between a gradient and its central quotient, over all elements of all
-// inputs. Its step $h = 10^{-5}$ is near the best one of the plot above. If all numbers are of size about 1, a right
-// gradient has an error of about $10^{-9}$ or less. A wrong one usually has an error of the size of the gradient
-// itself.
-double gradient_error(const Function& f, const weft::Inputs& in) {
-  const weft::Inputs gradients = gradients_by_tape(f, in);
-  const double h = 1e-5;
-  double worst = 0;
-  for (std::size_t k = 0; k < in.size(); ++k) {
-    const Vector values = in[k].to_vector<double>(),
-                 gradient = gradients[k].to_vector<double>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto moved_by = [&](double distance) {
-        Vector moved = values;
-        moved[i] += distance;
-        weft::Inputs all = in;
-        all[k] = weft::Tensor::from(moved, in[k].shape());
-        return weighted_sum(f, all);
-      };
-      worst = std::max(worst,
-                       std::abs((moved_by(h) - moved_by(-h)) / (2 * h) - gradient[i]));
-    }
-  }
-  return worst;
-}
-
-STEP("A gradient check") {
-  const Function layer = [](const weft::Inputs& in) {
-    return weft::activation(weft::linear(in[0], in[1], in[2]), weft::Activation::tanh);
-  };
-  const Function softmax = [](const weft::Inputs& in) {
-    return weft::softmax(in[0], -1);
-  };
-  const double of_layer =
-      gradient_error(layer, {numbers(1, {4, 3}), numbers(2, {5, 3}), numbers(3, {5})});
-  const double of_softmax = gradient_error(softmax, {numbers(4, {4, 7})});
-  print("error for the layer: %.1e, for softmax: %.1e", of_layer, of_softmax);
-  expect("both are below 1e-8", of_layer < 1e-8 && of_softmax < 1e-8);
-}
-
-// ## A custom operation
-// A program can add its own operations to the library's. Our example scales each row of a matrix to length 1:
-//
-// $$y = \frac{x}{\|x\|}, \qquad \|x\| = \sqrt{x_1^2 + \dots + x_d^2}$$
-//
-// It can be composed of four operations of the library: `square`, `sum`, `sqrt` and a division. The tape differentiates
-// the composition, and this is our reference.
-weft::Tensor unit_rows_composed(const weft::Tensor& x) {
-  return x / weft::sqrt(weft::sum(weft::square(x), {-1}, true));
-}
-
-// A single operation makes one record instead of four. We derive its backward by hand. The length changes by
-// $\partial \|x\| / \partial x_j = x_j / \|x\| = y_j$, so by the quotient rule the Jacobian of a row is
-//
-// $$J_{ij} = \frac{\delta_{ij}}{\|x\|} - \frac{x_i y_j}{\|x\|^2} = \frac{\delta_{ij} - y_i y_j}{\|x\|}$$
-//
-// where $\delta_{ij}$ is 1 for $i = j$, and 0 otherwise. The product of a cotangent with this matrix is
-//
-// $$\bar{x} = \frac{\bar{y} - (\bar{y} \cdot y) \, y}{\|x\|}$$
-//
-// The formula has a geometric meaning. Moving $x$ along its own direction changes its length, but not $y$. So backward
-// removes the part of $\bar{y}$ along $y$, and $\bar{x}$ is always perpendicular to $x$. It reads $y$ and the length,
-// but not $x$.
-//
-// These are the loops for one row of $d$ elements.
-double unit_row(const double* x, double* y, std::size_t d) {
-  double squares = 0;
-  for (std::size_t j = 0; j < d; ++j) squares += x[j] * x[j];
-  const double length = std::sqrt(squares);
-  for (std::size_t j = 0; j < d; ++j) y[j] = x[j] / length;
-  return length;
-}
-
-void unit_row_backward(const double* y, double length, const double* gradient,
-                       double* dx, std::size_t d) {
-  double along = 0;
-  for (std::size_t j = 0; j < d; ++j) along += gradient[j] * y[j];
-  for (std::size_t j = 0; j < d; ++j) dx[j] = (gradient[j] - along * y[j]) / length;
-}
-
-// An operation derives from `weft::Op` and overrides these members:
-//
-// - `shape` checks the inputs and returns the shape of the output, before anything is allocated.
-// - `forward` computes the output.
-// - `keeps_input` and `keeps_output` tell the tape what to keep. Here it keeps only the output. The lengths are not a
-//   tensor of the tape, so the operation itself keeps them.
-// - `backward` receives its record as a `weft::Backward` and adds to the gradients of the inputs.
-struct UnitRows : weft::Op {
-  const char* name() const noexcept override { return "unit_rows"; }
-  weft::Shape shape(const weft::Inputs& in) const override {
-    if (in.size() != 1 || in[0].rank() != 2 || in[0].dtype() != weft::DType::f64)
-      weft::fail(name(), "expected one f64 matrix");
-    return in[0].shape();
-  }
-  weft::Tensor forward(const weft::Inputs& in, const weft::Shape& shape) override;
-  bool keeps_input(std::size_t, const std::vector<bool>&) const override {
-    return false;
-  }
-  bool keeps_output() const override { return true; }
-  void backward(weft::Backward& b) const override;
-
-  Vector lengths;
-};
-
-// An input may have any strides, for example after a transposition. `raw::contiguous` copies such an input into
-// row-major order. The member `recording` is true if a tape will record the operation. Only then are the lengths kept.
-weft::Tensor UnitRows::forward(const weft::Inputs& in, const weft::Shape& shape) {
-  const weft::Tensor x = weft::raw::contiguous(in[0]);
-  weft::Tensor y = weft::Tensor::empty(shape, x.dtype());
-  const auto rows = static_cast<std::size_t>(shape[0]),
-             d = static_cast<std::size_t>(shape[1]);
-  const double* from = x.data<double>();
-  double* to = y.mutable_data<double>();
-  for (std::size_t i = 0; i < rows; ++i) {
-    const double length = unit_row(from + i * d, to + i * d, d);
-    if (recording) lengths.push_back(length);
-  }
-  return y;
-}
-
-// `b.output()` is the saved output, and `b.gradient()` is its gradient. `b.add(0, dx)` adds `dx` to the gradient of
-// input 0. This is the library's `+=`: other operations that use $x$ add theirs. An operation with several inputs would
-// first ask `b.needs(i)`, so that it computes no gradient that nobody needs.
-void UnitRows::backward(weft::Backward& b) const {
-  const weft::Tensor y = b.output(), gradient = weft::raw::contiguous(b.gradient());
-  weft::Tensor dx = weft::Tensor::empty(y.shape(), y.dtype());
-  const double *of_y = y.data<double>(), *of_gradient = gradient.data<double>();
-  double* to = dx.mutable_data<double>();
-  const auto d = static_cast<std::size_t>(y.size(1));
-  for (std::size_t i = 0; i < lengths.size(); ++i)
-    unit_row_backward(of_y + i * d, lengths[i], of_gradient + i * d, to + i * d, d);
-  b.add(0, dx);
-}
-
-// `apply_op` runs an operation, and records it if an input is on the current tape.
-weft::Tensor unit_rows(const weft::Tensor& x) {
-  return weft::apply_op(UnitRows(), {x});
-}
-
-// The library's `rms_norm` divides a row of $d$ elements by $\|x\| / \sqrt{d} + \epsilon$. With $\epsilon = 0$ and a
-// factor of $1 / \sqrt{d}$ it is the same function, so the step compares with it, too.
-STEP("A custom operation") {
-  const weft::Tensor x = weft::transpose(numbers(1, {7, 5}), 0,
-                                         1);  // a view that is not in row-major order
-  const Function custom = [](const weft::Inputs& in) { return unit_rows(in[0]); };
-  const Function composed = [](const weft::Inputs& in) {
-    return unit_rows_composed(in[0]);
-  };
-  const Function library = [](const weft::Inputs& in) {
-    return weft::scale(weft::rms_norm(in[0], {}, 0), 1 / std::sqrt(7));
-  };
-  expect_same("unit rows, custom and composed", custom({x}), composed({x}));
-  expect_same("unit rows, custom and by rms_norm", custom({x}), library({x}));
-  const weft::Tensor gradient = gradients_by_tape(custom, {x})[0];
-  expect_same("their gradients, custom and composed", gradient,
-              gradients_by_tape(composed, {x})[0]);
-  expect_same("their gradients, custom and by rms_norm", gradient,
-              gradients_by_tape(library, {x})[0]);
-  expect_same("the products of each gradient with its row, and 0",
-              weft::sum(gradient * x, {-1}),
-              weft::Tensor::zeros({5}, weft::DType::f64));
-}
-
-// In a larger function, the input of the operation is used elsewhere, too, and other operations come after it. One of
-// them is a transposition, so the incoming gradient is not in row-major order. The gradients still agree.
-STEP("The custom operation inside a larger function") {
-  const auto larger = [](weft::Tensor (*rows)(const weft::Tensor&)) -> Function {
-    return [rows](const weft::Inputs& in) {
-      const weft::Tensor p = in[0] * in[1];
-      return weft::transpose(rows(p), 0, 1) * weft::transpose(p, 0, 1);
-    };
-  };
-  const weft::Inputs in{numbers(1, {5, 3}), numbers(2, {5, 3})};
-  const weft::Inputs custom = gradients_by_tape(larger(unit_rows), in);
-  const weft::Inputs composed = gradients_by_tape(larger(unit_rows_composed), in);
-  expect_same("gradient of the first input, custom and composed", custom[0],
-              composed[0]);
-  expect_same("gradient of the second input, custom and composed", custom[1],
-              composed[1]);
-}
-
-// ## The check catches a mistake
-// The easiest mistake in this backward is to treat the length as a constant: $\bar{x} = \bar{y} / \|x\|$. The result
-// has the right shape and a plausible size. A network might even learn with it, only badly. The gradient check tells
-// the right backward from the wrong one without any doubt.
-struct ForgetfulUnitRows : UnitRows {
-  void backward(weft::Backward& b) const override {
-    const weft::Tensor length =
-        weft::Tensor::from(lengths, {static_cast<std::int64_t>(lengths.size()), 1});
-    b.add(0, b.gradient() / length);
-  }
-};
-
-STEP("The gradient check catches a wrong backward") {
-  const Function right = [](const weft::Inputs& in) { return unit_rows(in[0]); };
-  const Function wrong = [](const weft::Inputs& in) {
-    return weft::apply_op(ForgetfulUnitRows(), {in[0]});
-  };
-  const weft::Tensor x = numbers(1, {5, 3});
-  print("error of the right backward: %.1e", gradient_error(right, {x}));
-  print("error of the wrong backward: %.2f", gradient_error(wrong, {x}));
-  expect("the right one is below 1e-8", gradient_error(right, {x}) < 1e-8);
-  expect("the wrong one is above 0.1", gradient_error(wrong, {x}) > 0.1);
-}
-
 // ## Exercises
 // 1. Replace `+=` by `=` in `ScalarTape::backward`. Predict what "The smallest tape" will print, then run it. The
 //    gradients of $b$ in the network become wrong by a factor. Which one, and why?
@@ -858,7 +626,5 @@ STEP("The gradient check catches a wrong backward") {
 //    `loss_from` once for each variable. How many calls replace one walk of the tape?
 // 5. Differentiate a second time: apply the central quotient to the gradient of the library's tape. The matrix of
 //    second derivatives (the *Hessian*) must be symmetric. How large is its asymmetry, and why is it not 0?
-// 6. Write the operation $y = \ln \cosh x$, whose slope is $\tanh x$. Which tensor should it keep? Compare it with a
-//    composition of `exp`, `log`, `scale` and `+`, at $x = 1$ and at $x = 1000$.
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace weft {
 using namespace detail;
 
-namespace {
+namespace detail {
 
 struct GmlpText {
   std::vector<std::int64_t> window;
@@ -17,7 +17,7 @@ struct GmlpText {
   std::int64_t length() const { return std::ssize(window); }
 };
 
-}  // namespace
+}  // namespace detail
 
 // When a window is full, its newer half becomes the new window and is read again from position 0.
 class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {

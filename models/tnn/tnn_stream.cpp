@@ -8,14 +8,14 @@
 namespace weft {
 using namespace detail;
 
-namespace {
+namespace detail {
 
 struct TnnText {
   std::vector<OnlineToeplitz> layers;
   std::int64_t length = 0;
 };
 
-}  // namespace
+}  // namespace detail
 
 // Supports only par_type 1, where the coefficients don't depend on the length.
 class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
