@@ -41,6 +41,8 @@ chooses(native "brainy fma old wide wider_dq wider_f brain later" "old;later")
 chooses(best "fpu old" "old")
 chooses(best "fpu old wide fma" "wide")
 chooses(best "brainy fma old wide wider_dq wider_f brain" "wider;brain;brainy")
+chooses(wide "fpu old" "wide")
+chooses(brainy "fpu old" "wider;brain;brainy")
 
 set(units /a/fft.cpp /a/gemm.cpp /a/gemm_more.cpp /a/norm.cpp /a/my_norm.cpp)
 foreach(pair "wide:${units}" "brain:/a/gemm.cpp;/a/norm.cpp" "brainy:/a/gemm.cpp")

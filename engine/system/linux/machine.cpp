@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 
+#include "system/linux/cache.h"
 #include "system/linux/cgroup.h"
+#include "system/linux/system_file.h"
 #include "weft/os.h"
 
 namespace weft::os {
@@ -18,10 +17,7 @@ namespace {
 
 detail::CgroupLimits limits_of_this_process() noexcept {
   try {
-    std::ifstream file("/proc/self/cgroup");
-    std::ostringstream text;
-    text << file.rdbuf();
-    return detail::cgroup_limits(text.str(), "/sys/fs/cgroup");
+    return detail::cgroup_limits(detail::read_system_file("/proc/self/cgroup"), "/sys/fs/cgroup");
   } catch (const std::exception&) {
     return {};
   }
@@ -56,11 +52,7 @@ int available_threads(int cpus) noexcept {
 
 std::int64_t second_cache() noexcept {
   static const std::int64_t bytes = [] {
-#if defined(_SC_LEVEL2_CACHE_SIZE)
-    const std::int64_t found = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-#else  // musl
-    const std::int64_t found = 0;
-#endif
+    const std::int64_t found = detail::second_cache_size();
     return found > 0 ? found : std::int64_t{512} << 10;
   }();
   return bytes;
@@ -74,13 +66,15 @@ std::uint64_t physical_memory() noexcept {
 
 // This function does not use getrusage, because the peak in getrusage includes memory used before exec.
 std::uint64_t peak_resident_memory() noexcept {
+  constexpr std::string_view field = "VmHWM:";
+  std::uint64_t kilobytes = 0;
   try {
-    std::ifstream file("/proc/self/status");
-    for (std::string line; std::getline(file, line);)
-      if (line.rfind("VmHWM:", 0) == 0) return std::strtoull(line.c_str() + 6, nullptr, 10) * 1024;
+    detail::for_each_part(detail::read_system_file("/proc/self/status"), '\n', [&](std::string_view line) {
+      if (line.substr(0, field.size()) == field) detail::read_numbers(line.substr(field.size()), kilobytes);
+    });
   } catch (const std::exception&) {
   }
-  return 0;
+  return kilobytes * 1024;
 }
 
 namespace {
