@@ -30,18 +30,21 @@ def first_comment(root, arguments):
     """Returns the first comment of weft.h."""
     version = ".".join(re.findall(r"#define WEFT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
                                   (Path(root) / "engine/include/weft/version.h").read_text()))  # fmt: skip
-    options = options_of(root, arguments.isa)
+    options = f"{options_of(root, arguments.isa)} -ffp-contract=off -fno-math-errno -fno-trapping-math".strip()
     best = " weft.cpp uses the best instruction set that these options allow; without -march=native, that is SSE2 on x86-64."
     xsimd = "" if arguments.isa == "generic" else " of xsimd 8.1 or newer (Debian: libxsimd-dev) and"
-    gradients = "It has no gradients and no training" + ("." if arguments.f64 else ", and it computes in f32, but not in f64.")
+    types = ", ".join(dict.fromkeys(["f32"] + arguments.types))
+    gradients = f"It has no gradients and no training, and it computes in {types}."
     return wrapped([
         f"weft {version} for running trained models ({', '.join(arguments.arch)}) in a program. tools/amalgamate made "
         f"weft.h and weft.cpp from the sources of weft; don't edit them. {gradients} All that this header declares is "
         "documented at its declaration.",
-        f"Compile with: c++ -std=c++20 -O2 {options} -fopenmp main.cpp weft.cpp".replace("  ", " "),
+        f"Compile with: c++ -std=c++20 -O2 {options} -fopenmp main.cpp weft.cpp",
         f"Without -fopenmp, weft uses threads of the C++ standard library (some systems then need -pthread). This header "
         f"needs only C++17. weft.cpp needs the headers{xsimd} of nlohmann_json (Debian: nlohmann-json3-dev)."
         f"{best if arguments.isa == 'native' else ''}",
+        "-ffp-contract=off is needed for correct results; without it, weft throws an Error. -fno-math-errno and "
+        "-fno-trapping-math make some kernels faster.",
         "The results have the same bits as those of the library with the same instruction set.",
     ]) + "//\n" + "".join(f"// {line}".rstrip() + "\n" for line in (Path(root) / "LICENSE").read_text().splitlines())  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Leaves out of the source texts what running a model doesn't need: gradients, and computations in f64."""
+"""Changes the source texts: leaves out what running a model doesn't need, and adds a check of the compiler's options."""
 
 import re
 
@@ -7,12 +7,27 @@ from items import SourceError
 GRADIENT = re.compile(r"^( *)(void (?:\w+::)?backward\(Backward&)(?: \w+)?\) const (override )?\{(?:[^\n]*\}\n|\n.*?\n\1\}\n)",
                       re.MULTILINE | re.DOTALL)  # fmt: skip
 GRADIENT_KERNEL = re.compile(r",?\s*\.(?:\w+ = backward<[^{}]*?>|\w*(?:backward|slope) = [\w<>]+)(?=[,}])")
-REAL = "if (dtype == DType::f64) return f(static_cast<double*>(nullptr));"
-NO_F64 = 'if (dtype == DType::f64) fail(op, "this build of weft computes in f32, but not in f64");'
-COMPLEX = "if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);"
-NO_C128 = 'if (a.dtype() == DType::c128) fail(name, "this build of weft computes in f32, but not in f64");'
-TABLES = "WEFT_KERNEL_TABLE(Table, float) WEFT_KERNEL_TABLE(Table, double)"
-INSTANCES = re.compile(r"^(?:template [^;{}]*<double>[^;{}]*;|WEFT_GEMM\(double\))\n", re.MULTILINE)
+MESSAGE = "this weft.cpp does not compute in {} (tools/amalgamate --types)"
+# For each type of elements: the branches that choose it, each with the name of the operation; the types of kernels and
+# of the functions that are instantiated for it; and the part of a macro that makes tables of kernels for it.
+BRANCHES = {
+    "f64": [("if (dtype == DType::f64) return f(static_cast<double*>(nullptr));", "op"),
+            ("if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);", "name")],
+    "bf16": [("if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));", "op"),
+             ("else product<bfloat16>(x, panels, weight, dense_bias, epilogue, y);", "who")],
+}  # fmt: skip
+ELEMENTS = {"f64": "double", "bf16": "bfloat16|Bf16ToF32"}
+TABLES = {"f64": " WEFT_KERNEL_TABLE(Table, double)", "bf16": " WEFT_KERNEL_TABLE(Table, weft::bfloat16)"}
+BEST_ISA = "Isa best_isa() {\n"
+# On a CPU with fused multiply-adds, a compiler uses them for a b + c unless it must not, which changes the results.
+CHECK = """\
+static void check_products() {
+  const volatile double a = 1 + 0x1p-30, b = 1 - 0x1p-30;  // a b is 1 - 2^-60, which rounds to 1
+  const double x = a, y = b;
+  if (x * y - 1 != 0) throw Error("[weft] weft.cpp must be compiled with -ffp-contract=off");
+}
+
+"""
 
 
 def without_gradients(text):
@@ -21,18 +36,29 @@ def without_gradients(text):
     return GRADIENT_KERNEL.sub("", text) if "_KERNEL_TABLE" in text else text
 
 
-def without_f64(text):
-    """Replaces computations in f64 by an Error."""
-    text = text.replace(REAL, NO_F64).replace(COMPLEX, NO_C128).replace(TABLES, TABLES.split(") ")[0] + ")")
-    return INSTANCES.sub("", text)
+def without_type(text, name):
+    """Replaces computations with elements of a type by an Error."""
+    for branch, operation in BRANCHES[name]:
+        condition = re.match(r"if \([^;]*?\) (?=return)|else ", branch).group()
+        text = text.replace(branch, f'{condition}fail({operation}, "{MESSAGE.format(name)}");')
+    elements = rf"(?:weft::)?(?:detail::)?(?:{ELEMENTS[name]})\b"
+    text = re.sub(rf"^(?:template [^;{{}}]*<(?:const )?{elements}[^;{{}}]*;|WEFT_\w+\((?:\w+, )?{elements}\))\n", "", text, flags=re.MULTILINE)
+    return text.replace(TABLES[name], "")
 
 
-def reduced(texts, f64):
-    """Returns the source texts without gradients and, unless f64 is true, without computations in f64."""
-    texts = {file: without_gradients(text) for file, text in texts.items()}
-    if f64:
-        return texts
-    for needed in (REAL, COMPLEX, TABLES):
-        if not any(needed in text for text in texts.values()):
-            raise SourceError(f"tools/single/reduce.py: no source has the text {needed}")
-    return {file: without_f64(text) for file, text in texts.items()}
+def with_check(text):
+    """Lets the choice of the instruction set check the compiler's options."""
+    return text.replace("\n" + BEST_ISA, "\n" + CHECK + BEST_ISA + "  check_products();\n")
+
+
+def reduced(texts, types):
+    """Returns the source texts without gradients and without computations in other types than `types` and f32."""
+    absent = [name for name in BRANCHES if name not in types]
+    needed = [branch for name in absent for branch, _ in BRANCHES[name]] + [TABLES[name] for name in absent] + [BEST_ISA]
+    for part in needed:
+        if not any(part in text for text in texts.values()):
+            raise SourceError(f"tools/single/reduce.py: no source has the text {part}")
+    texts = {file: with_check(without_gradients(text)) for file, text in texts.items()}
+    for name in absent:
+        texts = {file: without_type(text, name) for file, text in texts.items()}
+    return texts

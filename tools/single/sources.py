@@ -47,7 +47,7 @@ def architectures_in(root):
 class Sources:
     """The source files of weft: their items, and which of them sees which."""
 
-    def __init__(self, root, architectures, f64):
+    def __init__(self, root, architectures, types):
         self.root = Path(root)
         self.texts = {}
         for room in ROOMS:
@@ -55,7 +55,7 @@ class Sources:
                 name = path.relative_to(self.root).as_posix()
                 if path.suffix in (".cpp", ".h") and not name.startswith(SKIPPED + NEVER):
                     self.texts[name] = path.read_text()
-        self.texts = reduced(self.texts, f64)
+        self.texts = reduced(self.texts, types)
         self.includes = {file: self.included(file) for file in self.texts}
         self.leave_out(architectures)
         self.namespaces = {part for text in self.texts.values() for names in re.findall(r"^ *(?:inline )?namespace ([\w:]+)", text, re.M)
