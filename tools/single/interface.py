@@ -7,7 +7,16 @@ from isas import flags_of, read_list
 from items import Divider
 
 # In addition to all that the headers of models/inference/ declare.
-NAMES = ["load_checkpoint", "Context", "ContextScope", "set_default_threads", "available_isas", "isa_name", "Error", "WEFT_VERSION"]
+NAMES = [
+    "load_checkpoint",
+    "Context",
+    "ContextScope",
+    "set_default_threads",
+    "available_isas",
+    "isa_name",
+    "Error",
+    "WEFT_VERSION",
+]
 
 
 def names_of_interface(root):
@@ -26,36 +35,49 @@ def options_of(root, isa):
     return "-march=native" if isa == "native" else " ".join(flags_of(read_list(root)[isa]))
 
 
+ABOUT = """\
+weft {version} for running trained models ({arch}) in a program. tools/amalgamate made weft.h and weft.cpp from the
+sources of weft; don't edit them. They contain no gradients and no training, and compute in {types}.
+
+Compile with: c++ -std=c++20 -O2 {options} -ffp-contract=off -fno-math-errno -fno-trapping-math -fopenmp main.cpp weft.cpp
+
+Without -fopenmp, weft uses threads of the C++ standard library (some systems then need -pthread). This header needs only
+C++17. weft.cpp needs the headers {headers} (Debian: {packages}). {isa}
+
+-ffp-contract=off is needed for correct results. Without it, weft throws an Error. -fno-math-errno and -fno-trapping-math
+make some kernels faster. The results have the same bits as those of the library with the same instruction set.
+"""
+NATIVE = (
+    "It uses the best instruction set that the compiler's options allow. Without -march=native, it is SSE2 on x86-64."
+)
+
+
 def first_comment(root, arguments):
     """Returns the first comment of weft.h."""
-    version = ".".join(re.findall(r"#define WEFT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)",
-                                  (Path(root) / "engine/include/weft/version.h").read_text()))  # fmt: skip
-    options = f"{options_of(root, arguments.isa)} -ffp-contract=off -fno-math-errno -fno-trapping-math".strip()
-    best = " weft.cpp uses the best instruction set that these options allow; without -march=native, that is SSE2 on x86-64."
-    xsimd = "" if arguments.isa == "generic" else " of xsimd 8.1 or newer (Debian: libxsimd-dev) and"
-    types = ", ".join(dict.fromkeys(["f32"] + arguments.types))
-    gradients = f"It has no gradients and no training, and it computes in {types}."
-    return wrapped([
-        f"weft {version} for running trained models ({', '.join(arguments.arch)}) in a program. tools/amalgamate made "
-        f"weft.h and weft.cpp from the sources of weft; don't edit them. {gradients} All that this header declares is "
-        "documented at its declaration.",
-        f"Compile with: c++ -std=c++20 -O2 {options} -fopenmp main.cpp weft.cpp",
-        f"Without -fopenmp, weft uses threads of the C++ standard library (some systems then need -pthread). This header "
-        f"needs only C++17. weft.cpp needs the headers{xsimd} of nlohmann_json (Debian: nlohmann-json3-dev)."
-        f"{best if arguments.isa == 'native' else ''}",
-        "-ffp-contract=off is needed for correct results; without it, weft throws an Error. -fno-math-errno and "
-        "-fno-trapping-math make some kernels faster.",
-        "The results have the same bits as those of the library with the same instruction set.",
-    ]) + "//\n" + "".join(f"// {line}".rstrip() + "\n" for line in (Path(root) / "LICENSE").read_text().splitlines())  # fmt: skip
+    header = (Path(root) / "engine/include/weft/version.h").read_text()
+    is_generic = arguments.isa == "generic"
+    about = ABOUT.format(
+        version=".".join(re.findall(r"#define WEFT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header)),
+        arch=", ".join(arguments.arch),
+        types=" and ".join(dict.fromkeys(["f32"] + arguments.types)),
+        options=options_of(root, arguments.isa),
+        headers="of nlohmann_json" if is_generic else "of xsimd 8.1 or newer and of nlohmann_json",
+        packages="nlohmann-json3-dev" if is_generic else "libxsimd-dev, nlohmann-json3-dev",
+        isa=NATIVE if arguments.isa == "native" else f"Its instruction set is {arguments.isa}.",
+    )
+    license_lines = (Path(root) / "LICENSE").read_text().splitlines()
+    return (
+        wrapped(about.strip().split("\n\n")) + "//\n" + "".join(f"// {line}".rstrip() + "\n" for line in license_lines)
+    )
 
 
 def wrapped(paragraphs):
-    """Returns paragraphs as a comment with lines of at most 120 columns."""
+    """Returns paragraphs as a comment with lines of at most 120 columns. The command of the compiler stays on one line."""
     lines = []
     for paragraph in paragraphs:
         line = "//"
         for word in paragraph.split():
-            if len(line) + 1 + len(word) > 120:
+            if len(line) + 1 + len(word) > 120 and not paragraph.startswith("Compile with"):
                 lines.append(line)
                 line = "//"
             line += " " + word

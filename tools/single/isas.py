@@ -9,7 +9,7 @@ COLUMNS = ("name", "processor", "extends", "kernels", "arch", "bytes", "traits",
 
 
 def read_list(root):
-    """Returns the lines of the list as dictionaries, worst instruction set first, with inherited features and traits."""
+    """Returns the lines of the list by name, worst first, each with what it inherits."""
     text = re.sub(r"^ *(?://|#).*\n", "", (Path(root) / "engine/include/weft/isas.def").read_text(), flags=re.MULTILINE)
     lines = {}
     for match in re.finditer(r"WEFT_INSTRUCTION_SET\(((?:[^()]|\([^)]*\))*)\)", text):
@@ -51,8 +51,13 @@ def condition_of(line):
 def definitions(lines, line):
     """Returns the macros with which the kernels are compiled for an instruction set."""
     traits = dict.fromkeys(trait for each in lines.values() for trait in each["traits"])
-    found = {"WEFT_ISA": line["name"], "WEFT_ARCH": line["arch"], "WEFT_VECTOR_BYTES": line["bytes"],
-             "WEFT_BUILT_ISAS": f'"{line["name"]}"', "WEFT_PROCESSOR": f'"{line["processor"]}"'}  # fmt: skip
+    found = {
+        "WEFT_ISA": line["name"],
+        "WEFT_ARCH": line["arch"],
+        "WEFT_VECTOR_BYTES": line["bytes"],
+        "WEFT_BUILT_ISAS": f'"{line["name"]}"',
+        "WEFT_PROCESSOR": f'"{line["processor"]}"',
+    }
     found.update({f"WEFT_HAS_{trait}": int(trait in line["traits"]) for trait in traits})
     return "".join(f"#define {name} {value}\n" for name, value in found.items())
 
@@ -69,5 +74,5 @@ def choice(root, isa):
         return "#" + text[len("#el") :] + "#else\n" + definitions(lines, lines["generic"]) + "#endif\n"
     line = lines[isa]
     needed = " ".join(flags_of(line))
-    check = f"#if !({condition_of(line)})\n#error \"compile weft.cpp with {needed}\"\n#endif\n"
+    check = f'#if !({condition_of(line)})\n#error "compile weft.cpp with {needed}"\n#endif\n'
     return (check if line["processor"] != "other" else "") + definitions(lines, line)

@@ -20,7 +20,17 @@ TOKEN = re.compile(
 )
 TYPES = {"class", "struct", "union", "enum"}
 BEFORE_TYPE = {"typedef", "static", "inline", "constexpr", "constinit", "const", "extern"}
-NOT_NAMES = {"noexcept", "decltype", "alignas", "explicit", "requires", "__attribute__", "sizeof", "if", "static_assert"}
+NOT_NAMES = {
+    "noexcept",
+    "decltype",
+    "alignas",
+    "explicit",
+    "requires",
+    "__attribute__",
+    "sizeof",
+    "if",
+    "static_assert",
+}
 OPEN, CLOSE = "([{", ")]}"
 
 
@@ -313,7 +323,9 @@ class Divider:
     def skip_comment(self):
         """Skips a comment on the same line, such as the one after the end of a namespace."""
         while self.tokens[self.at : self.at + 1] and (
-            self.tokens[self.at].kind == "comment" or self.tokens[self.at].text.isspace() and self.tokens[self.at].text != "\n"
+            self.tokens[self.at].kind == "comment"
+            or self.tokens[self.at].text.isspace()
+            and self.tokens[self.at].text != "\n"
         ):
             self.at += 1
 
@@ -347,7 +359,9 @@ class Divider:
                 self.fail("unbalanced brackets")
             if depth > 0:
                 continue
-            if token.text == ";" or (token.text == "}" and shape == "function" and self.next_sign() not in (",", "{", "catch")):
+            if token.text == ";" or (
+                token.text == "}" and shape == "function" and self.next_sign() not in (",", "{", "catch")
+            ):
                 break
             if token.text == ")" and re.fullmatch(r"[A-Z][A-Z0-9_]+", head[0].text) and self.ends_line():
                 break

@@ -138,7 +138,11 @@ class Reach:
     def arguments_needed(self, item):
         """Whether all types in the arguments of a specialization are needed."""
         for word in item.arguments:
-            types = [found for found in self.by_name.get(word, ()) if found.kind in ("type", "alias") and self.sees(item, found)]
+            types = [
+                found
+                for found in self.by_name.get(word, ())
+                if found.kind in ("type", "alias") and self.sees(item, found)
+            ]
             if types and not any(id(found) in self.needed for found in types):
                 return False
         return True

@@ -1,21 +1,27 @@
-"""Changes the source texts: leaves out what running a model doesn't need, and adds a check of the compiler's options."""
+"""Changes the source texts: leaves out what running a model does not need, and adds a check of the options."""
 
 import re
 
 from items import SourceError
 
-GRADIENT = re.compile(r"^( *)(void (?:\w+::)?backward\(Backward&)(?: \w+)?\) const (override )?\{(?:[^\n]*\}\n|\n.*?\n\1\}\n)",
-                      re.MULTILINE | re.DOTALL)  # fmt: skip
+GRADIENT = re.compile(
+    r"^( *)(void (?:\w+::)?backward\(Backward&)(?: \w+)?\) const (override )?\{(?:[^\n]*\}\n|\n.*?\n\1\}\n)",
+    re.MULTILINE | re.DOTALL,
+)
 GRADIENT_KERNEL = re.compile(r",?\s*\.(?:\w+ = backward<[^{}]*?>|\w*(?:backward|slope) = [\w<>]+)(?=[,}])")
 MESSAGE = "this weft.cpp does not compute in {} (tools/amalgamate --types)"
 # For each type of elements: the branches that choose it, each with the name of the operation; the types of kernels and
 # of the functions that are instantiated for it; and the part of a macro that makes tables of kernels for it.
 BRANCHES = {
-    "f64": [("if (dtype == DType::f64) return f(static_cast<double*>(nullptr));", "op"),
-            ("if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);", "name")],
-    "bf16": [("if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));", "op"),
-             ("else product<bfloat16>(x, panels, weight, dense_bias, epilogue, y);", "who")],
-}  # fmt: skip
+    "f64": [
+        ("if (dtype == DType::f64) return f(static_cast<double*>(nullptr));", "op"),
+        ("if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);", "name"),
+    ],
+    "bf16": [
+        ("if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));", "op"),
+        ("else product<bfloat16>(x, panels, weight, dense_bias, epilogue, y);", "who"),
+    ],
+}
 ELEMENTS = {"f64": "double", "bf16": "bfloat16|Bf16ToF32"}
 TABLES = {"f64": " WEFT_KERNEL_TABLE(Table, double)", "bf16": " WEFT_KERNEL_TABLE(Table, weft::bfloat16)"}
 BEST_ISA = "Isa best_isa() {\n"
@@ -42,7 +48,8 @@ def without_type(text, name):
         condition = re.match(r"if \([^;]*?\) (?=return)|else ", branch).group()
         text = text.replace(branch, f'{condition}fail({operation}, "{MESSAGE.format(name)}");')
     elements = rf"(?:weft::)?(?:detail::)?(?:{ELEMENTS[name]})\b"
-    text = re.sub(rf"^(?:template [^;{{}}]*<(?:const )?{elements}[^;{{}}]*;|WEFT_\w+\((?:\w+, )?{elements}\))\n", "", text, flags=re.MULTILINE)
+    instance = rf"template [^;{{}}]*<(?:const )?{elements}[^;{{}}]*;|WEFT_\w+\((?:\w+, )?{elements}\)"
+    text = re.sub(rf"^(?:{instance})\n", "", text, flags=re.MULTILINE)
     return text.replace(TABLES[name], "")
 
 
@@ -54,7 +61,9 @@ def with_check(text):
 def reduced(texts, types):
     """Returns the source texts without gradients and without computations in other types than `types` and f32."""
     absent = [name for name in BRANCHES if name not in types]
-    needed = [branch for name in absent for branch, _ in BRANCHES[name]] + [TABLES[name] for name in absent] + [BEST_ISA]
+    needed = (
+        [branch for name in absent for branch, _ in BRANCHES[name]] + [TABLES[name] for name in absent] + [BEST_ISA]
+    )
     for part in needed:
         if not any(part in text for text in texts.values()):
             raise SourceError(f"tools/single/reduce.py: no source has the text {part}")

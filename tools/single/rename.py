@@ -26,7 +26,13 @@ class Renamer:
         for name, items in sorted(declared.items()):
             for item in items:
                 shared = any(other.file != item.file for other in items)
-                if item.anonymous and shared and not self.is_using(item) and is_source(item.file) and not self.has_overloads(item, declared):
+                if (
+                    item.anonymous
+                    and shared
+                    and not self.is_using(item)
+                    and is_source(item.file)
+                    and not self.has_overloads(item, declared)
+                ):
                     self.names[item.file][name] = self.new_name(name, item.file, taken)
 
     @staticmethod
@@ -76,7 +82,9 @@ class Renamer:
 
     def is_own(self, name, qualifier, file):
         """Whether the name with the qualifier means the file's own item rather than a member or a header's item."""
-        others = [other for other in self.declared[name] if other.file != file and other.file in self.sources.visible[file]]
+        others = [
+            other for other in self.declared[name] if other.file != file and other.file in self.sources.visible[file]
+        ]
         return qualifier in self.sources.namespaces and not any(
             part.split("::")[-1] == qualifier for other in others for part in other.scope[-1:]
         )

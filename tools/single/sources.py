@@ -58,8 +58,12 @@ class Sources:
         self.texts = reduced(self.texts, types)
         self.includes = {file: self.included(file) for file in self.texts}
         self.leave_out(architectures)
-        self.namespaces = {part for text in self.texts.values() for names in re.findall(r"^ *(?:inline )?namespace ([\w:]+)", text, re.M)
-                           for part in names.split("::")} | {"WEFT_ISA"}  # fmt: skip
+        self.namespaces = {
+            part
+            for text in self.texts.values()
+            for names in re.findall(r"^ *(?:inline )?namespace ([\w:]+)", text, re.M)
+            for part in names.split("::")
+        } | {"WEFT_ISA"}
         isas = inlined_list(self.root)
         self.items = {}
         for file, text in self.texts.items():
@@ -93,16 +97,25 @@ class Sources:
     def leave_out(self, architectures):
         """Removes the other architectures, the files that need them, and their entries in the tables of names."""
         others = [name for name in architectures_in(self.root) if name not in architectures]
-        out = {file for file in self.texts for name in others
-               if file.startswith(f"models/{name}/") or file == f"models/include/weft/{name}.h"}  # fmt: skip
+        out = {
+            file
+            for file in self.texts
+            for name in others
+            if file.startswith(f"models/{name}/") or file == f"models/include/weft/{name}.h"
+        }
         tables = {file for file, text in self.texts.items() if LIST.search(text)}
         while True:
             more = {file for file in self.texts if file not in tables and out.intersection(self.includes[file])} - out
             if not more:
                 break
             out |= more
-        gone = {word for file in out for word in re.findall(r"^(?:class|struct|\w[\w:<>&* ]*) (\w+)(?: : .*)?(?:\(.*\))? \{",
-                                                            self.texts[file], re.MULTILINE)}  # fmt: skip
+        gone = {
+            word
+            for file in out
+            for word in re.findall(
+                r"^(?:class|struct|\w[\w:<>&* ]*) (\w+)(?: : .*)?(?:\(.*\))? \{", self.texts[file], re.MULTILINE
+            )
+        }
         for file in out:
             del self.texts[file]
         for file in self.texts:

@@ -81,7 +81,12 @@ class Writer:
     def is_about_needed(self, item):
         """Whether all that a static_assert mentions is needed."""
         for word in item.free:
-            found = [other for file in self.sources.visible[item.file] for other in self.sources.items[file] if word in other.names]
+            found = [
+                other
+                for file in self.sources.visible[item.file]
+                for other in self.sources.items[file]
+                if word in other.names
+            ]
             if found and not any(id(other) in self.needed for other in found):
                 return False
         return True
@@ -107,7 +112,9 @@ class Writer:
             label = f" {name}" if name else ""
             self.parts.append(f"}}  // namespace{label}\n" if not name.startswith("extern") else "}\n")
         for name in scope[common:]:
-            self.parts.append(f"\nnamespace {name} {{\n".replace("  ", " ") if not name.startswith("extern") else f"{name} {{\n")
+            self.parts.append(
+                f"\nnamespace {name} {{\n".replace("  ", " ") if not name.startswith("extern") else f"{name} {{\n"
+            )
         self.scope = scope
 
     def forget_macros(self, items):
