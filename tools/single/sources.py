@@ -20,6 +20,7 @@ GUARDS = {
     "engine/context/backend_openmp.cpp": "#if defined(_OPENMP)",
     "engine/context/backend_pool.cpp": "#if !defined(_OPENMP)",
 }
+OWN_FORMAT = ("models/formats/formats.h", "models/formats/weft_format.cpp")
 NEVER = ("engine/context/backend_serial.cpp",)
 
 
@@ -47,7 +48,7 @@ def architectures_in(root):
 class Sources:
     """The source files of weft: their items, and which of them sees which."""
 
-    def __init__(self, root, architectures, types):
+    def __init__(self, root, architectures, types, formats):
         self.root = Path(root)
         self.texts = {}
         for room in ROOMS:
@@ -57,7 +58,7 @@ class Sources:
                     self.texts[name] = path.read_text()
         self.texts = reduced(self.texts, types)
         self.includes = {file: self.included(file) for file in self.texts}
-        self.leave_out(architectures)
+        self.leave_out(architectures, formats)
         self.namespaces = {
             part
             for text in self.texts.values()
@@ -94,15 +95,12 @@ class Sources:
             self.visible[file] = {file}.union(*(self.see(name) for name in self.includes[file]))
         return self.visible[file]
 
-    def leave_out(self, architectures):
-        """Removes the other architectures, the files that need them, and their entries in the tables of names."""
+    def leave_out(self, architectures, formats):
+        """Removes other architectures and formats, the files that need them, and their entries in tables of names."""
         others = [name for name in architectures_in(self.root) if name not in architectures]
-        out = {
-            file
-            for file in self.texts
-            for name in others
-            if file.startswith(f"models/{name}/") or file == f"models/include/weft/{name}.h"
-        }
+        out = set() if formats == "all" else set(self.in_folder("models/formats/")) - set(OWN_FORMAT)
+        for name in others:
+            out |= {*self.in_folder(f"models/{name}/"), f"models/include/weft/{name}.h"}
         tables = {file for file, text in self.texts.items() if LIST.search(text)}
         while True:
             more = {file for file in self.texts if file not in tables and out.intersection(self.includes[file])} - out
@@ -122,6 +120,10 @@ class Sources:
             self.includes[file] = [name for name in self.includes[file] if name in self.texts]
         for file in tables & set(self.texts):
             self.texts[file] = LIST.sub(lambda match: self.without(match, gone), self.texts[file])
+
+    def in_folder(self, folder):
+        """Returns the files of a folder."""
+        return [file for file in self.texts if file.startswith(folder)]
 
     @staticmethod
     def without(match, gone):
