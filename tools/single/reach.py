@@ -26,8 +26,10 @@ class Reach:
             for item in items:
                 if item.kind == "table":
                     self.tables.append(item)
-                for name in item.names:
-                    (self.by_owner[item.owner[-1]] if item.owner else self.by_name[name]).append(item)
+                for name in item.names if not item.owner else ():
+                    self.by_name[name].append(item)
+                for name in item.owner:
+                    self.by_owner[name].append(item)
         self.needed, self.interface, self.files = {}, {}, set()  # items by their identity
         self.befriended = {}  # declarations of functions and classes that are only friends of needed classes
         self.members = set()  # the words that name members anywhere in the needed items

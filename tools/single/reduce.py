@@ -9,19 +9,20 @@ GRADIENT = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 GRADIENT_KERNEL = re.compile(r",?\s*\.(?:\w+ = backward<[^{}]*?>|\w*(?:backward|slope) = [\w<>]+)(?=[,}])")
-MESSAGE = "this weft.cpp does not compute in {} (tools/amalgamate --types)"
-# For each type of elements: the branches that choose it, each with the name of the operation; the types of kernels and
-# of the functions that are instantiated for it; and the part of a macro that makes tables of kernels for it.
-BRANCHES = {
+# For each type of elements: the statements that choose it; the types of the functions that are instantiated for it; and
+# the part of a macro that makes tables of kernels for it.
+STATEMENTS = {
     "f64": [
-        ("if (dtype == DType::f64) return f(static_cast<double*>(nullptr));", "op"),
-        ("if (a.dtype() == DType::c128) return complex_compute<double>(kind, a, b, shape);", "name"),
+        "return f(static_cast<double*>(nullptr));",
+        "return complex_compute<double>(kind, a, b, shape);",
+        "frames = log_mel(sound.samples, input.sound);",
     ],
     "bf16": [
-        ("if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));", "op"),
-        ("else product<bfloat16>(x, panels, weight, dense_bias, epilogue, y);", "who"),
+        "return f(static_cast<bfloat16*>(nullptr));",
+        "product<bfloat16>(x, panels, weight, dense_bias, epilogue, y);",
     ],
 }
+SAVE = "save_checkpoint(path, *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);"
 ELEMENTS = {"f64": "double", "bf16": "bfloat16|Bf16ToF32"}
 TABLES = {"f64": " WEFT_KERNEL_TABLE(Table, double)", "bf16": " WEFT_KERNEL_TABLE(Table, weft::bfloat16)"}
 BEST_ISA = "Isa best_isa() {\n"
@@ -42,11 +43,15 @@ def without_gradients(text):
     return GRADIENT_KERNEL.sub("", text) if "_KERNEL_TABLE" in text else text
 
 
+def refusal(what, option):
+    """Returns a statement that throws an Error."""
+    return f'throw Error("[weft] this weft.cpp does not {what} (tools/amalgamate {option})");'
+
+
 def without_type(text, name):
     """Replaces computations with elements of a type by an Error."""
-    for branch, operation in BRANCHES[name]:
-        condition = re.match(r"if \([^;]*?\) (?=return)|else ", branch).group()
-        text = text.replace(branch, f'{condition}fail({operation}, "{MESSAGE.format(name)}");')
+    for statement in STATEMENTS[name]:
+        text = text.replace(statement, refusal(f"compute in {name}", f"--types f32,{name}"))
     elements = rf"(?:weft::)?(?:detail::)?(?:{ELEMENTS[name]})\b"
     instance = rf"template [^;{{}}]*<(?:const )?{elements}[^;{{}}]*;|WEFT_\w+\((?:\w+, )?{elements}\)"
     text = re.sub(rf"^(?:{instance})\n", "", text, flags=re.MULTILINE)
@@ -58,16 +63,18 @@ def with_check(text):
     return text.replace("\n" + BEST_ISA, "\n" + CHECK + BEST_ISA + "  check_products();\n")
 
 
-def reduced(texts, types):
-    """Returns the source texts without gradients and without computations in other types than `types` and f32."""
-    absent = [name for name in BRANCHES if name not in types]
-    needed = (
-        [branch for name in absent for branch, _ in BRANCHES[name]] + [TABLES[name] for name in absent] + [BEST_ISA]
-    )
+def reduced(texts, types, saves):
+    """Returns the source texts without gradients and other types than `types` and f32. `saves`: whether models are saved."""
+    absent = [name for name in STATEMENTS if name not in types]
+    needed = [part for name in absent for part in [*STATEMENTS[name], TABLES[name]]] + [SAVE, BEST_ISA]
     for part in needed:
         if not any(part in text for text in texts.values()):
             raise SourceError(f"tools/single/reduce.py: no source has the text {part}")
     texts = {file: with_check(without_gradients(text)) for file, text in texts.items()}
     for name in absent:
         texts = {file: without_type(text, name) for file, text in texts.items()}
-    return texts
+    if saves:
+        return texts
+    return {
+        file: text.replace(SAVE, refusal("save checkpoints", "--with save_checkpoint")) for file, text in texts.items()
+    }

@@ -48,7 +48,7 @@ def architectures_in(root):
 class Sources:
     """The source files of weft: their items, and which of them sees which."""
 
-    def __init__(self, root, architectures, types, formats):
+    def __init__(self, root, architectures, types, formats, saves):
         self.root = Path(root)
         self.texts = {}
         for room in ROOMS:
@@ -56,7 +56,7 @@ class Sources:
                 name = path.relative_to(self.root).as_posix()
                 if path.suffix in (".cpp", ".h") and not name.startswith(SKIPPED + NEVER):
                     self.texts[name] = path.read_text()
-        self.texts = reduced(self.texts, types)
+        self.texts = reduced(self.texts, types, saves)
         self.includes = {file: self.included(file) for file in self.texts}
         self.leave_out(architectures, formats)
         self.namespaces = {
