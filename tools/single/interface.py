@@ -39,13 +39,14 @@ ABOUT = """\
 weft {version} for running trained models ({arch}) in a program. tools/amalgamate made weft.h and weft.cpp from the
 sources of weft; don't edit them. They contain no gradients and no training, and compute in {types}.
 
-Compile with: c++ -std=c++20 -O2 {options} -ffp-contract=off -fno-math-errno -fno-trapping-math -fopenmp main.cpp weft.cpp
+Compile with: c++ -std=c++20 -O2 {options} {always} -fopenmp main.cpp weft.cpp
 
-Without -fopenmp, weft uses threads of the C++ standard library (some systems then need -pthread). This header needs only
-C++17. weft.cpp needs the headers {headers} (Debian: {packages}). {isa}
+Without -fopenmp, weft uses threads of the C++ standard library (some systems then need -pthread). This header needs
+only C++17. weft.cpp needs the headers {headers} (Debian: {packages}). {isa}
 
--ffp-contract=off is needed for correct results. Without it, weft throws an Error. -fno-math-errno and -fno-trapping-math
-make some kernels faster. The results have the same bits as those of the library with the same instruction set.
+-ffp-contract=off is needed for correct results. Without it, weft throws an Error. -fno-math-errno and
+-fno-trapping-math make some kernels faster. The results have the same bits as those of the library with the same
+instruction set.
 """
 NATIVE = (
     "It uses the best instruction set that the compiler's options allow. Without -march=native, it is SSE2 on x86-64."
@@ -61,6 +62,7 @@ def first_comment(root, arguments):
         arch=", ".join(arguments.arch),
         types=" and ".join(dict.fromkeys(["f32"] + arguments.types)),
         options=options_of(root, arguments.isa),
+        always="-ffp-contract=off -fno-math-errno -fno-trapping-math",
         headers="of nlohmann_json" if is_generic else "of xsimd 8.1 or newer and of nlohmann_json",
         packages="nlohmann-json3-dev" if is_generic else "libxsimd-dev, nlohmann-json3-dev",
         isa=NATIVE if arguments.isa == "native" else f"Its instruction set is {arguments.isa}.",
@@ -72,7 +74,7 @@ def first_comment(root, arguments):
 
 
 def wrapped(paragraphs):
-    """Returns paragraphs as a comment with lines of at most 120 columns. The command of the compiler stays on one line."""
+    """Returns paragraphs as a comment of at most 120 columns. The command of the compiler stays on one line."""
     lines = []
     for paragraph in paragraphs:
         line = "//"

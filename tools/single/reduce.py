@@ -64,7 +64,7 @@ def with_check(text):
 
 
 def reduced(texts, types, saves):
-    """Returns the source texts without gradients and other types than `types` and f32. `saves`: whether models are saved."""
+    """Returns the sources without gradients, without other types than `types`, and if not `saves`, without saving."""
     absent = [name for name in STATEMENTS if name not in types]
     needed = [part for name in absent for part in [*STATEMENTS[name], TABLES[name]]] + [SAVE, BEST_ISA]
     for part in needed:
