@@ -235,7 +235,9 @@ struct SafetensorsFile::Impl {
     const unsigned char* header = first + length_bytes;
     if (length == 0 || *header != '{') fail("not a safetensors file: the header doesn't begin with '{'");
     HeaderReader reader;
-    if (!nlohmann::json::sax_parse(header, header + length, &reader)) fail(reader.error);
+    // As char, because libc++ has no std::char_traits<unsigned char>, which nlohmann_json would need.
+    const auto* const text = reinterpret_cast<const char*>(header);
+    if (!nlohmann::json::sax_parse(text, text + length, &reader)) fail(reader.error);
     entries = std::move(reader.entries);
     metadata = std::move(reader.metadata);
     data = header + length;
