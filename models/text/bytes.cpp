@@ -10,14 +10,14 @@ namespace weft::detail {
 namespace {
 
 const char* const name = "bytes";
-constexpr std::int64_t bytes = 256;
+constexpr std::int64_t byte_values = 256;
 
 class Bytes : public Tokenizer {
  public:
   Bytes(bool for_classifier, bool with_mask) : for_classifier_(for_classifier), with_mask_(with_mask) {}
 
   const char* kind() const noexcept override { return name; }
-  std::int64_t size() const noexcept override { return first() + bytes + with_mask_; }
+  std::int64_t size() const noexcept override { return first() + byte_values + with_mask_; }
   SpecialIds special() const noexcept override {
     SpecialIds ids;
     if (for_classifier_) ids = {1, 0, 2, {}};
@@ -40,7 +40,7 @@ class Bytes : public Tokenizer {
     if (id < 0 || id >= size())
       throw Error("[tokenizer] expected a symbol below " + std::to_string(size()) + ", got " + std::to_string(id));
     if (id < first()) return id == 0 ? "[pad]" : id == 1 ? "[unk]" : "[cls]";
-    if (id >= first() + bytes) return "[mask]";
+    if (id >= first() + byte_values) return "[mask]";
     return std::string(1, static_cast<char>(static_cast<unsigned char>(id - first())));
   }
 

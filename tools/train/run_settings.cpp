@@ -100,7 +100,7 @@ bool is_excluded(const CLI::Option& option) {
 
 // Whether the option is given with a value that differs from the run's.
 bool is_changed(const CLI::App& command, const std::string& option, const json& value) {
-  return command.count(option) > 0 && command.get_option(option)->as<std::string>() != value;
+  return command.count(option) > 0 && value != command.get_option(option)->as<std::string>();
 }
 
 // Whether the length of the sequences is given.
