@@ -11,5 +11,6 @@ void add_tensors(nanobind::module_& module);
 void add_functions(nanobind::module_& module);
 void add_gradients(nanobind::module_& module);
 void add_layers(nanobind::module_& module);
+void add_command(nanobind::module_& module);  // only in a module with the command
 
 }  // namespace weft::python

@@ -27,6 +27,9 @@ NB_MODULE(_weft, m) {
   weft::python::add_functions(m);
   weft::python::add_gradients(m);
   weft::python::add_layers(m);
+#ifdef WEFT_PYTHON_COMMAND
+  weft::python::add_command(m);
+#endif
 #ifdef WEFT_PYTHON_SENTENCEPIECE
   weft::register_sentencepiece();
 #endif
