@@ -74,6 +74,8 @@ have() {
     pkg-config) have_command pkg-config ;;
     qemu-user) have_command qemu-x86_64 qemu-x86_64-static ;;
     g++-mingw-w64-x86-64-posix) have_command x86_64-w64-mingw32-g++-posix ;;
+    emscripten) have_command em++ ;;
+    nodejs) have_command node nodejs ;;
     wine64) have_command wine64 wine /usr/lib/wine/wine64 ;;
     g++-*-linux-gnu*) have_command "${1#g++-}-g++" ;;
     chromium) have_command chromium chromium-browser google-chrome ;;

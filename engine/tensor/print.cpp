@@ -1,12 +1,12 @@
 #include "weft/print.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "weft/detail/float_chars.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -19,8 +19,7 @@ constexpr std::int64_t edge = 3;              // elements printed at each end of
 // Formats x like %g, independent of the locale.
 std::string text_of(double x, int precision) {
   char buffer[64];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::general, precision);
-  return std::string(buffer, end.ptr);
+  return std::string(buffer, detail::text_from(x, precision, buffer, buffer + sizeof buffer));
 }
 
 template <class R>

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "weft/classifier.h"
+#include "weft/generate.h"
 
 // A stream shares the checkpoint, so it can outlive its weft_model.
 struct weft_model {
@@ -19,4 +20,10 @@ struct weft_model {
 struct weft_stream {
   std::shared_ptr<const weft::Checkpoint> saved;
   std::unique_ptr<weft::TokenStream> tokens;
+};
+
+struct weft_generation {
+  std::shared_ptr<const weft::Checkpoint> saved;
+  weft::Generation symbols;
+  std::string text = {};  // of the latest symbol
 };

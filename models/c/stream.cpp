@@ -1,7 +1,9 @@
 // The functions for streams and generation in weft/weft_c.h.
+#include <optional>
+#include <utility>
+
 #include "c/call.h"
 #include "c/handles.h"
-#include "weft/generate.h"
 
 using namespace weft;
 using namespace weft::detail;
@@ -82,3 +84,28 @@ weft_status weft_generate(const weft_model* model, const char* prompt, const wef
   if (count != nullptr) *count = symbols;
   return status;
 }
+
+weft_status weft_generation_new(const weft_model* model, const char* prompt, const weft_generate_options* options,
+                                weft_generation** generation) {
+  return call("weft_generation_new", [&] {
+    check_given(model, "model");
+    check_given(prompt, "prompt");
+    check_given(generation, "generation");
+    *generation = new weft_generation{
+        model->saved, Generation(model->model(), *model->saved->tokenizer, prompt, options_of(options))};
+  });
+}
+
+weft_status weft_generation_next(weft_generation* generation, const char** text, size_t* size) {
+  return call("weft_generation_next", [&] {
+    check_given(generation, "generation");
+    check_given(text, "text");
+    std::optional<std::string> next = generation->symbols.next();
+    const bool ended = !next;
+    generation->text = std::move(next).value_or("");
+    *text = ended ? nullptr : generation->text.c_str();
+    if (size != nullptr) *size = generation->text.size();
+  });
+}
+
+void weft_generation_free(weft_generation* generation) { delete generation; }

@@ -107,7 +107,7 @@ json read_config(const std::string& folder, std::uint64_t most) {
   if (!std::filesystem::exists(path)) return nullptr;
   const os::MappedFile file = map_small_file(path, most);
   try {
-    return parse_json({reinterpret_cast<const char*>(file.data), file.size});
+    return parse_json({reinterpret_cast<const char*>(file.data), static_cast<std::size_t>(file.size)});
   } catch (const Error& error) {
     throw Error("\"" + path + "\": " + error.what());
   }

@@ -27,8 +27,9 @@ std::vector<std::int64_t> framed_pair(const SpecialIds& special, const std::vect
   const std::optional<std::int64_t> between = special.sep ? special.sep : special.cls;
   const std::int64_t marks = special.cls.has_value() + between.has_value() + special.sep.has_value();
   const std::int64_t room = std::max<std::int64_t>(length - marks, 0);
-  const std::int64_t first = std::min(std::ssize(a), std::max(room - room / 2, room - std::ssize(b)));
-  const std::int64_t second = std::min(std::ssize(b), room - first);
+  const std::int64_t first =
+      std::min<std::int64_t>(std::ssize(a), std::max<std::int64_t>(room - room / 2, room - std::ssize(b)));
+  const std::int64_t second = std::min<std::int64_t>(std::ssize(b), room - first);
   std::vector<std::int64_t> ids;
   if (special.cls) ids.push_back(*special.cls);
   ids.insert(ids.end(), a.begin(), a.begin() + first);

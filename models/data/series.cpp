@@ -1,7 +1,6 @@
 #include "weft/series.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "data/targets.h"
 #include "rows/row_file.h"
 #include "rows/row_format.h"
+#include "weft/detail/float_chars.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -48,7 +48,7 @@ std::optional<float> number_of(const std::string& field) {
   const std::string text = trimmed(field);
   double value = 0;
   const char* begin = text.data() + (text[0] == '+');
-  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+  const auto [end, error] = number_from(begin, text.data() + text.size(), value);
   const auto number = static_cast<float>(value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number)) return std::nullopt;
   return number;

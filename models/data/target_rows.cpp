@@ -1,7 +1,6 @@
 #include "weft/target_rows.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "data/labels.h"
 #include "data/targets.h"
 #include "rows/row_format.h"
+#include "weft/detail/float_chars.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -44,7 +44,7 @@ std::vector<float> numbers_of(const std::string& label, const std::string& row) 
   for (const std::string& part : parts_of(label, ' ')) {
     double value = 0;
     const char* begin = part.data() + (part[0] == '+');
-    const auto [end, error] = std::from_chars(begin, part.data() + part.size(), value);
+    const auto [end, error] = number_from(begin, part.data() + part.size(), value);
     if (error != std::errc() || end != part.data() + part.size() || !std::isfinite(static_cast<float>(value)))
       refuse(label, row, "numbers, separated by blanks");
     numbers.push_back(static_cast<float>(value));

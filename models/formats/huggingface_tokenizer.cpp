@@ -278,7 +278,7 @@ ordered_json tokenizer_json(const SentencePieceModel& model, const SpecialIds& s
 
 std::string read_pieces(const std::string& path) {
   const os::MappedFile file = map_small_file(path, most_of_tokenizer);
-  return {reinterpret_cast<const char*>(file.data), file.size};
+  return {reinterpret_cast<const char*>(file.data), static_cast<std::size_t>(file.size)};
 }
 
 bool is_there(const std::string& path) {

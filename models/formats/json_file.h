@@ -13,7 +13,8 @@ namespace weft::detail {
 inline nlohmann::json read_json_object(const std::string& path, std::uint64_t most = most_of_config) {
   const os::MappedFile file = map_small_file(path, most);
   try {
-    const nlohmann::json object = parse_json({reinterpret_cast<const char*>(file.data), file.size});
+    const nlohmann::json object =
+        parse_json({reinterpret_cast<const char*>(file.data), static_cast<std::size_t>(file.size)});
     if (!object.is_object()) throw Error("the file is not a JSON object");
     return object;
   } catch (const Error& error) {

@@ -88,7 +88,7 @@ std::vector<Neighbor> highest(const float* similarity, std::int64_t n, std::int6
   });
   std::vector<Neighbor> all;
   for (const std::vector<Neighbor>& of_part : parts) all.insert(all.end(), of_part.begin(), of_part.end());
-  const std::int64_t count = std::min(std::ssize(all), top);
+  const std::int64_t count = std::min<std::int64_t>(std::ssize(all), top);
   std::partial_sort(all.begin(), all.begin() + count, all.end(), is_nearer);
   all.resize(static_cast<std::size_t>(count));
   return all;

@@ -37,8 +37,8 @@ Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& t
     std::int64_t length = std::max<std::int64_t>(pad_to, 1), shortest = most;
     for (const std::string& text : texts) {
       rows.push_back(classifier_tokens(tokenizer, text, most));
-      length = std::max(length, std::ssize(rows.back()));
-      shortest = std::min(shortest, std::ssize(rows.back()));
+      length = std::max<std::int64_t>(length, std::ssize(rows.back()));
+      shortest = std::min<std::int64_t>(shortest, std::ssize(rows.back()));
     }
     const std::optional<std::int64_t> pad = tokenizer.special().pad;
     if (shortest == 0) throw Error("[tokenizer] a text has no symbols: a model needs at least one");

@@ -13,6 +13,8 @@
 #endif
 
 #if WEFT_HAS_COMPILER_VECTORS
+#include "simd/unroll.h"
+
 namespace weft::detail::WEFT_ISA::simd {
 
 // A vector of T, and a vector of integers with as many bits as T.
@@ -55,9 +57,8 @@ class Batch {
   static constexpr std::size_t size = WEFT_VECTOR_BYTES / sizeof(T);
 
   Batch() noexcept = default;
-  Batch(T x) noexcept {
-    for (std::size_t i = 0; i < size; ++i) lanes_[i] = x;
-  }
+  // x - 0 is x, also for -0. Clang does not unroll a loop over the lanes for WebAssembly.
+  Batch(T x) noexcept : lanes_(x - register_type{}) {}
   Batch(register_type lanes) noexcept : lanes_(lanes) {}
   operator register_type() const noexcept { return lanes_; }
 
@@ -96,7 +97,7 @@ inline Batch<T> select(Mask<T> where, Batch<T> a, Batch<T> b) noexcept {
 template <class T>
 inline bool any(Mask<T> mask) noexcept {
   bool found = false;
-  for (std::size_t i = 0; i < Batch<T>::size; ++i) found = found || mask.lanes()[i] != 0;
+  repeat<Batch<T>::size>([&](auto i) WEFT_INLINE { found = found || mask.lanes()[i.value] != 0; });
   return found;
 }
 template <class T>
@@ -117,8 +118,10 @@ inline Batch<T> abs(Batch<T> x) noexcept {
 template <class T>
 inline Batch<T> sqrt(Batch<T> x) noexcept {
   auto lanes = static_cast<typename Batch<T>::register_type>(x);
-  for (std::size_t i = 0; i < Batch<T>::size; ++i)
-    lanes[i] = static_cast<T>(sizeof(T) == 4 ? __builtin_sqrtf(lanes[i]) : __builtin_sqrt(lanes[i]));
+  repeat<Batch<T>::size>([&](auto i) WEFT_INLINE {
+    constexpr int k = i.value;
+    lanes[k] = static_cast<T>(sizeof(T) == 4 ? __builtin_sqrtf(lanes[k]) : __builtin_sqrt(lanes[k]));
+  });
   return lanes;
 }
 

@@ -45,6 +45,26 @@ static void use_stream(const weft_model* model, c_language_answers* answers) {
   weft_stream_free(stream);
 }
 
+/* The same text as weft_generate, one symbol per call. */
+static void use_steps(const weft_model* model, const char* prompt, const weft_generate_options* options,
+                      const c_language_answers* answers) {
+  char all[sizeof answers->generated] = "";
+  weft_generation* generation = NULL;
+  const char* text = "";
+  size_t size = 0, whole = 0;
+  int64_t symbols = 0;
+  EXPECT(weft_generation_new(model, prompt, options, &generation) == WEFT_OK && generation != NULL);
+  while (weft_generation_next(generation, &text, &size) == WEFT_OK && text != NULL && whole + size < sizeof all) {
+    EXPECT(strlen(text) == size);
+    memcpy(all + whole, text, size + 1);
+    whole += size;
+    ++symbols;
+  }
+  EXPECT(text == NULL && size == 0 && symbols == answers->symbols && strcmp(all, answers->generated) == 0);
+  EXPECT(weft_generation_next(generation, &text, NULL) == WEFT_OK && text == NULL);
+  weft_generation_free(generation);
+}
+
 static void use_generation(const weft_model* model, const char* prompt, c_language_answers* answers) {
   const char* stops[] = {"\n\n\n"};
   weft_generate_options options = WEFT_GENERATE_OPTIONS_INIT;
@@ -65,6 +85,7 @@ static void use_generation(const weft_model* model, const char* prompt, c_langua
   EXPECT(weft_generate(model, prompt, &options, collect, &all, &answers->symbols) == WEFT_OK);
   EXPECT(all.pieces == answers->symbols);
   EXPECT(weft_generate(model, prompt, &options, collect, &some, &answers->stopped_symbols) == WEFT_OK);
+  use_steps(model, prompt, &options, answers);
 }
 
 void c_use_language_model(const char* folder, const char* prompt, c_language_answers* answers) {
@@ -214,7 +235,18 @@ static void misuse_generation(weft_model* lm, weft_model* classes) {
   weft_generate_options options = WEFT_GENERATE_OPTIONS_INIT;
   collected all;
   int64_t count = 99;
+  weft_generation* generation = NULL;
+  const char* text = "";
   memset(&all, 0, sizeof all);
+  REFUSED(WEFT_INVALID_ARGUMENT, "model is NULL", weft_generation_new(NULL, "a", NULL, &generation));
+  REFUSED(WEFT_INVALID_ARGUMENT, "prompt is NULL", weft_generation_new(lm, NULL, NULL, &generation));
+  REFUSED(WEFT_INVALID_ARGUMENT, "generation is NULL", weft_generation_new(lm, "l", NULL, NULL));
+  REFUSED(WEFT_FAILED, "UTF-8", weft_generation_new(lm, "\xff", NULL, &generation));
+  REFUSED(WEFT_FAILED, "classifier", weft_generation_new(classes, "red", NULL, &generation));
+  REFUSED(WEFT_INVALID_ARGUMENT, "generation is NULL", weft_generation_next(NULL, &text, NULL));
+  EXPECT(generation == NULL && weft_generation_new(lm, "l", NULL, &generation) == WEFT_OK);
+  REFUSED(WEFT_INVALID_ARGUMENT, "text is NULL", weft_generation_next(generation, NULL, NULL));
+  weft_generation_free(generation);
   REFUSED(WEFT_INVALID_ARGUMENT, "model is NULL", weft_generate(NULL, "a", NULL, collect, &all, &count));
   EXPECT(count == 0);
   REFUSED(WEFT_INVALID_ARGUMENT, "prompt is NULL", weft_generate(lm, NULL, NULL, collect, &all, NULL));
@@ -250,6 +282,7 @@ void c_make_mistakes(const char* language_model, const char* classifier) {
 
   weft_model_free(NULL);
   weft_stream_free(NULL);
+  weft_generation_free(NULL);
   REFUSED(WEFT_FAILED, "1024", weft_set_threads(0));
   REFUSED(WEFT_FAILED, "1024", weft_set_default_threads(1025));
   EXPECT(strcmp(weft_status_name(WEFT_BUFFER_TOO_SMALL), "buffer too small") == 0);

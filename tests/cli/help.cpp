@@ -97,7 +97,7 @@ TEST_CASE("an unknown command exits with 2, even with --help, and the error name
   CHECK(fails_with(weft("zebra --help"), 2,
                    "unknown command \"zebra\", expected one of train, tune, classify, predict, embed, nearest, "
                    "fill-mask, generate, eval, "
-                   "report, tokenizer, quantize, average, convert, info, recipes, data"));
+                   "report, page, tokenizer, quantize, average, convert, info, recipes, data"));
   CHECK(fails_with(weft("predict-prob model"), 2, "did you mean classify?"));
   CHECK(fails_with(weft("test model"), 2, "unknown command \"test\"; did you mean eval?"));
   CHECK(fails_with(weft("supervised"), 2, "did you mean train?"));
@@ -107,7 +107,7 @@ TEST_CASE("an unknown command exits with 2, even with --help, and the error name
   CHECK(fails_with(
       weft(""), 2,
       "give a subcommand: train, tune, classify, predict, embed, nearest, fill-mask, generate, eval, report, "
-      "tokenizer, quantize, "
+      "page, tokenizer, quantize, "
       "average, convert, info"));
 }
 

@@ -1,10 +1,16 @@
 # The parts of weft as CMake targets. The objects of one see only the include folders of those below it (include/, which
 # is installed, and internal/, which isn't), so an include against the arrows doesn't compile.
 
+# Much of the compile time goes into headers. WEFT_UNITY=ON compiles up to eight sources of a folder as one file and
+# precompiles headers, which halves it. A source that forgets an include may then compile; OFF finds it.
+option(WEFT_UNITY "compile small sources of a folder as one file, in half the time" ON)
+
 # -Wrestrict of g++ 12 is wrong about std::string's operator+ (GCC bug 105651).
-# Kernel tables are specializations that other units define (ops/simd/family.h); clang warns about these.
+# Kernel tables are specializations that other units define (ops/simd/family.h); clang warns about these. If it compiles
+# several sources as one file, it also warns about a name that another source of this file has.
 set(WEFT_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-                  $<$<CXX_COMPILER_ID:Clang>:-Wno-undefined-var-template>)
+                  $<$<CXX_COMPILER_ID:Clang>:-Wno-undefined-var-template>
+                  $<$<AND:$<CXX_COMPILER_ID:Clang>,$<BOOL:${WEFT_UNITY}>>:-Wno-shadow>)
 
 # WEFT_ISA_LIST: the instruction sets of this build.
 include(WeftIsas)
@@ -27,7 +33,11 @@ weft_choose_isas(WEFT_ISA_LIST "${WEFT_ISAS}" "${cpuinfo}")
 
 function(weft_compile_settings target)
   target_compile_features(${target} PRIVATE cxx_std_20)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON
+  set(relocatable ON)
+  if(EMSCRIPTEN)  # nothing is linked dynamically, and such code is larger and slower
+    set(relocatable OFF)
+  endif()
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ${relocatable}
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   # One section for each function and object, so that programs linked with --gc-sections contain only what they use.
   target_compile_options(${target} PRIVATE ${WEFT_WARNINGS} -ffunction-sections -fdata-sections)
@@ -47,10 +57,6 @@ function(weft_compile_settings target)
     target_link_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE})
   endif()
 endfunction()
-
-# Much of the compile time goes into headers. WEFT_UNITY=ON compiles up to eight sources of a folder as one file and
-# precompiles headers, which halves it. A source that forgets an include may then compile; OFF finds it.
-option(WEFT_UNITY "compile small sources of a folder as one file, in half the time" ON)
 
 # weft_read_once(TARGET HEADER...): precompiles headers that nearly all of a target's sources include, if WEFT_UNITY is
 # on, in builds with tests. It is off under ccache, which would need a setting for it (sloppiness =

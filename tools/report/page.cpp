@@ -11,9 +11,15 @@ namespace {
 
 const std::string_view generator = "<meta name=\"generator\" content=\"weft report";
 
+std::string valid_utf8(const std::string& text) {
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+}  // namespace
+
 std::string escaped(const std::string& text) {
   std::string html;
-  for (const char c : text) switch (c) {
+  for (const char c : valid_utf8(text)) switch (c) {
       case '<': html += "&lt;"; break;
       case '>': html += "&gt;"; break;
       case '&': html += "&amp;"; break;
@@ -23,7 +29,6 @@ std::string escaped(const std::string& text) {
   return html;
 }
 
-// Returns JSON in valid UTF-8 that contains neither "</script" nor "<!--".
 std::string script_data(const Json& data) {
   std::string text;
   for (const char c : data.dump(-1, ' ', false, Json::error_handler_t::replace))
@@ -32,26 +37,22 @@ std::string script_data(const Json& data) {
   return text;
 }
 
-std::string valid_utf8(const std::string& text) {
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+std::string filled(std::string_view frame, const std::vector<std::pair<std::string_view, std::string>>& parts) {
+  std::string html;
+  for (const auto& [place, content] : parts) {
+    const std::size_t at = frame.find(place);
+    html.append(frame.substr(0, at)).append(content);
+    frame.remove_prefix(at + place.size());
+  }
+  return html.append(frame);
 }
 
-}  // namespace
-
 std::string page(const std::string& title, const Json& data) {
-  const std::pair<std::string_view, std::string> parts[] = {{"{{title}}", escaped(valid_utf8(title))},
-                                                            {"{{version}}", WEFT_VERSION},
-                                                            {"{{style}}", page_style},
-                                                            {"{{script}}", page_script},
-                                                            {"{{data}}", script_data(data)}};
-  std::string_view rest = page_frame;
-  std::string html;
-  for (const auto& [place, content] : parts) {  // in the order of the frame, so that inserted text is not searched
-    const std::size_t at = rest.find(place);
-    html.append(rest.substr(0, at)).append(content);
-    rest.remove_prefix(at + place.size());
-  }
-  return html.append(rest);
+  return filled(page_frame, {{"{{title}}", escaped(title)},
+                             {"{{version}}", WEFT_VERSION},
+                             {"{{style}}", page_style},
+                             {"{{script}}", page_script},
+                             {"{{data}}", script_data(data)}});
 }
 
 bool is_page(const std::string& text) {

@@ -218,6 +218,22 @@ typedef int (*weft_text_callback)(void* user, const char* text, size_t size);
 weft_status weft_generate(const weft_model* model, const char* prompt, const weft_generate_options* options,
                           weft_text_callback callback, void* user, int64_t* count);
 
+/// A text that grows by one symbol per call, for programs that can't wait inside a call. Only one thread may use a
+/// weft_generation at a time.
+typedef struct weft_generation weft_generation;
+
+/// Reads the prompt. The generation then has the text of weft_generate with the same arguments, bit for bit. It shares
+/// the model, so you may free the model first. If `options` is NULL, the defaults apply. The model must be a causal
+/// language model.
+weft_status weft_generation_new(const weft_model* model, const char* prompt, const weft_generate_options* options,
+                                weft_generation** generation);
+/// Stores the text of the next symbol and its size in bytes in the variables that `text` and `size` point to. `size`
+/// may be NULL. The text ends with a zero byte and may be empty; see weft_text_callback. At the end, the text is NULL
+/// and the size is 0. The generation owns the text, which stays valid until the next call.
+weft_status weft_generation_next(weft_generation* generation, const char** text, size_t* size);
+/// Frees the generation. NULL is a no-op.
+void weft_generation_free(weft_generation* generation);
+
 #ifdef __cplusplus
 }
 #endif

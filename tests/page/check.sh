@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# check.sh WEFT FOLDER: writes pages with weft page and the engine in FOLDER, and opens them in a headless browser. The
+# pages must show what the command prints. Skipped without the engine (cmake --build --preset wasm) or without chromium.
+set -euo pipefail
+weft=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+engine=$(realpath -m "$2")/weft-page.wasm.gz
+[ -f "$engine" ] || { echo "skipped: the pages of weft page (missing: the build for WebAssembly)"; exit 77; }
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+  { echo "skipped: the pages of weft page (missing: chromium)"; exit 77; }
+command -v node >/dev/null || { echo "skipped: the pages of weft page (missing: node)"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failed=0
+fail() { printf '%s\n' "$*" >&2; failed=1; }
+
+for i in {1..60}; do printf 'line %d: the quick brown fox – jumps <over> & "on"\n' $((i * 7)); done >text
+words=(red green blue)
+{ echo text,label; for i in {0..59}; do echo "the ${words[i % 3]} <b>thing</b> $i,${words[i % 3]} <i>&"; done; } >rows.csv
+small="--layers 2 --d-model 16 --seq-len 16 --batch 4 --threads 1"
+train() { "$weft" train $small "$@" >log 2>&1 || { cat log >&2; exit 1; }; }
+train --arch gmlp --text text --steps 60 --out gmlp
+train --arch tnn --text text --steps 60 --out tnn
+train --arch gmlp --data rows.csv --steps 60 --out classifier
+train --arch fnet --task masked-lm --text text --steps 1 --out masked
+
+# write MODEL: writes MODEL.html
+write() { "$weft" page "$1" --engine "$engine" --out "$1.html" --overwrite >log 2>&1 || fail "$1: $(cat log)"; }
+# run NAME TEXT [SCRIPT]: opens NAME.html with the text in its address, and prints the result of the script (browser.mjs)
+run() { node "$here/browser.mjs" "$browser" "$work/profile" "file://$work/$1.html#$2" "${@:3}" || fail "$1: see above"; }
+
+for model in gmlp tnn; do
+  write $model
+  shown=$(run $model 'line%207:' 'return at("written").textContent;')
+  "$weft" quantize $model --to int8 --out $model-int8 >log 2>&1 || fail "$(cat log)"
+  expected=$("$weft" generate $model-int8 --prompt 'line 7:' --tokens 300 --temperature 0.7 --seed 1 2>/dev/null)
+  # Other instruction sets round differently, so the texts may differ later.
+  [ ${#shown} -gt 250 ] && [ "${shown:0:50}" = "${expected:0:50}" ] ||
+    fail "$model: the page's text is \"$shown\", the command's is \"$expected\""
+done
+shown=$(run gmlp '' 'type("prompt", "line"); at("tokens").value = 100000; at("write").click();
+  await until(() => at("added").textContent !== ""); const before = `${state()} ${at("stop").disabled}`;
+  at("stop").click(); await idle(); return `${before} ${state()} ${at("added").textContent.length < 90000}`;')
+[ "$shown" = "writing false ready true" ] || fail "the button Stop: $shown"
+shown=$(run gmlp '' 'type("prompt", "\u{1F600}"); at("write").click(); await idle(); return state() + at("error").textContent;')
+[[ $shown == refused*U+1F600* ]] || fail "a symbol that the model does not know: $shown"
+
+write classifier
+shown=$(run classifier 'the%20green%20thing' 'return at("bars").firstChild.querySelector(".name").textContent;')
+best=$(echo 'the green thing' | "$weft" classify classifier --top 1)
+[ "$shown" = "${best%%$'\t'*}" ] || fail "classifier: the page shows \"$shown\" first, the command prints \"$best\""
+shown=$(run classifier '' 'type("text", "a red thing"); const first = at("bars").textContent; type("text", " ");
+  return first.startsWith("red <i>&") + " " + first.split("%").length + " " + at("bars").children.length;')
+[ "$shown" = "true 4 0" ] || fail "classifier: typing: $shown"
+
+sed 's/"version":"[^"]*"/"version":"9.9"/' gmlp.html >other.html
+[[ $(run other '' 'return state() + at("error").textContent;') == failed*9.9* ]] || fail "an engine of another version"
+sed '/id="model"/s/id="model">.\{400\}/id="model">/' gmlp.html >damaged.html
+[[ $(run damaged '') == failed ]] || fail "a damaged model goes unnoticed"
+sed 's/at("title").textContent = data.title/console.error("here")/' gmlp.html >loud.html
+! node "$here/browser.mjs" "$browser" "$work/profile" "file://$work/loud.html" >/dev/null 2>&1 || fail "a message goes unnoticed"
+
+refused() {  # refused MESSAGE ARGUMENT...
+  local message=$1
+  shift
+  ! "$weft" page "$@" >log 2>&1 || fail "not refused: $*"
+  grep -qF "$message" log || fail "expected \"$message\", got: $(cat log)"
+}
+refused 'expected a classifier of texts or a causal language model' masked --engine "$engine" --out masked.html
+refused 'already exists and is not a page of weft' gmlp --engine "$engine" --out text
+refused 'build it in weft' gmlp --out other.html
+refused 'expected a file that gzip compressed' gmlp --engine text --out other.html
+refused 'give --out' gmlp
+! grep -q 'https*://' <(sed 's/<script type="text.*//' gmlp.html) || fail "the page names another"
+exit $failed
