@@ -62,6 +62,10 @@ void Model::set_precision(Precision precision) {
   precision_ = precision;
 }
 
+void TokenStream::join(TokenStream&) {
+  throw Error("[generate] the token streams of this architecture can't be joined");
+}
+
 Tensor TokenStream::next(std::int64_t token) {
   return guard_memory("generate", [&] {
     const NoGrad suspended;

@@ -7,6 +7,7 @@
 
 #include "base/sequence.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/error.h"
 #include "weft/model.h"
 
 namespace weft::detail {
@@ -18,6 +19,8 @@ class SteadyModel {
   explicit SteadyModel(const Model& model) : model_(&model), parameters_(model.parameters()) {}
   // Throws an Error if a parameter was written, or the precision changed, since the first call.
   void check();
+  // Whether both belong to the same model.
+  bool is_same(const SteadyModel& other) const noexcept { return model_ == other.model_; }
 
  private:
   const Model* model_;
@@ -53,7 +56,7 @@ void check_appended(const Tensor& tokens, std::int64_t texts);
 void check_selected(const std::vector<std::int64_t>& indices, std::int64_t texts);
 
 // Base class for streams that keep a Text for each text. Derived has Tensor extend(const Tensor& tokens), which
-// implements append() for valid tokens.
+// implements append() for valid tokens. A Text contains everything that depends on the text, including its length.
 template <class Derived, class Text>
 class StreamOf : public TokenStream {
  public:
@@ -78,7 +81,25 @@ class StreamOf : public TokenStream {
     });
   }
 
+  void join(TokenStream& other) override {
+    guard_memory("generate", [&] {
+      auto* stream = dynamic_cast<Derived*>(&other);
+      if (stream == nullptr || stream == this || !steady_.is_same(stream->steady_))
+        throw Error("[generate] expected another token stream of the same model");
+      stream->steady_.check();
+      texts_.reserve(texts_.size() + stream->texts_.size());
+      for (Text& text : stream->texts_) {
+        static_cast<Derived&>(*this).welcome(text);
+        texts_.push_back(std::move(text));
+      }
+      stream->texts_.clear();
+    });
+  }
+
  protected:
+  // Prepares a text of another stream for this one. Must not throw.
+  void welcome(Text&) noexcept {}
+
   // Starts with one empty text.
   StreamOf(const Model& model, Text empty) : texts_{std::move(empty)}, steady_(model) {}
 

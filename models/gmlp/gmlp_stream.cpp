@@ -1,5 +1,6 @@
 // The token stream of a gMLP language model. It reads texts token by token, or in whole windows.
 #include <algorithm>
+#include <utility>
 
 #include "base/token_stream.h"
 #include "weft/gmlp.h"
@@ -12,85 +13,103 @@ namespace {
 struct GmlpText {
   std::vector<std::int64_t> window;
   std::vector<TokenRows> past;  // v = norm(z2) of the window's tokens, (length, d_ffn/2) for each block
+
+  std::int64_t length() const { return std::ssize(window); }
 };
 
 }  // namespace
 
-// When a window is full, its newer half becomes the new window and is read again from position 0. All texts have the
-// same length.
+// When a window is full, its newer half becomes the new window and is read again from position 0.
 class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
  public:
   explicit Stream(const Gmlp& model)
       : StreamOf(model, {{}, std::vector<TokenRows>(model.blocks_.size())}), model_(model) {}
 
   Tensor extend(const Tensor& tokens) {
-    const std::int64_t n = tokens.size(1), length = length_after(n);
-    return n == 1 && length == length_ + 1 ? step(tokens) : read_again(tokens, length);
+    std::vector<Tensor> logits(texts_.size());
+    std::vector<std::size_t> growing;                          // the texts whose windows have room for one token
+    std::vector<std::pair<std::size_t, GmlpText>> read_again;  // the other texts
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      texts_[i].window.reserve(static_cast<std::size_t>(model_.config_.seq_len));  // then finish() can't fail
+      if (tokens.size(1) == 1 && texts_[i].length() < model_.config_.seq_len) {
+        growing.push_back(i);
+      } else {
+        read_again.emplace_back(i, with_more(texts_[i], row_of(tokens, i)));
+        logits[i] = read(read_again.back().second);
+      }
+    }
+    for (std::size_t first = 0; first < growing.size(); first += texts_at_once)
+      step(tokens,
+           {growing.begin() + static_cast<std::ptrdiff_t>(first),
+            growing.begin() + static_cast<std::ptrdiff_t>(std::min(first + texts_at_once, growing.size()))},
+           logits);
+    Tensor all = concat(logits, 0);
+    const std::vector<std::int64_t> ids = tokens.to_vector<std::int64_t>();
+    for (std::size_t i : growing) texts_[i].window.push_back(ids[i]);
+    for (auto& [i, text] : read_again) texts_[i] = std::move(text);
+    return all;
   }
 
  private:
-  // Returns the length of the window after n more tokens are appended one by one.
-  std::int64_t length_after(std::int64_t n) const {
-    std::int64_t length = length_;
-    for (std::int64_t i = 0; i < n; ++i) {
+  using Group = std::vector<std::size_t>;  // indices of texts
+
+  // Returns the text with more tokens in its window, which stays the same as if they were appended one by one.
+  GmlpText with_more(GmlpText text, const std::vector<std::int64_t>& more) const {
+    std::int64_t length = text.length();
+    for (std::size_t i = 0; i < more.size(); ++i) {
       if (length == model_.config_.seq_len) length /= 2;
       ++length;
     }
-    return length;
+    text.window.insert(text.window.end(), more.begin(), more.end());
+    text.window.erase(text.window.begin(), text.window.end() - length);
+    return text;
   }
 
-  // The forward pass for one token of each text: tokens (b, 1) -> logits (b, vocabulary).
-  Tensor step(const Tensor& tokens) {
-    std::vector<Tensor> logits;
-    for (std::int64_t first = 0; first < texts(); first += texts_at_once) {
-      const std::int64_t last = std::min(first + texts_at_once, texts());
-      Tensor x = model_.embed(transpose(slice(tokens, 0, first, last), 0, 1), length_);  // (1, b, d_model)
-      for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
-        x = model_.blocks_[block].tokens_first(
-            x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) { return gate_last(z1, v, block, first); });
-      logits.push_back(reshape(model_.head(x), {last - first, model_.outputs_}));
-    }
-    Tensor all = concat(logits, 0);
-    const auto ids = tokens.to_vector<std::int64_t>();
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      texts_[i].window.resize(static_cast<std::size_t>(length_));  // a failed step may have left more tokens
-      texts_[i].window.push_back(ids[i]);
-    }
-    ++length_;
-    return all;
+  static std::vector<std::int64_t> row_of(const Tensor& tokens, std::size_t text) {
+    const auto row = static_cast<std::int64_t>(text);
+    return slice(tokens, 0, row, row + 1).to_vector<std::int64_t>();
   }
 
-  // The gate for token i of b texts, starting with text `first`: z1, v (1, b, d) -> z1_i ⊙ (sum_(j <= i) W[i,j] v_j +
-  // b_i), (1, b, d).
-  Tensor gate_last(const Tensor& z1, const Tensor& v, std::size_t block, std::int64_t first) {
+  // The forward pass for the next token of each text in a group, from tokens (texts, 1). Sets the logits (1,
+  // vocabulary) of these texts.
+  void step(const Tensor& tokens, const Group& group, std::vector<Tensor>& logits) {
+    Tensor x = embed(tokens, group);  // (1, b, d_model)
+    for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
+      x = model_.blocks_[block].tokens_first(
+          x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) { return gate_last(z1, v, block, group); });
+    const Tensor all = reshape(model_.head(x), {std::ssize(group), model_.outputs_});
+    for (std::size_t i = 0; i < group.size(); ++i)
+      logits[group[i]] = slice(all, 0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1);
+  }
+
+  // The embeddings (1, b, d_model) of the next token of each text in a group.
+  Tensor embed(const Tensor& tokens, const Group& group) const {
+    std::vector<std::int64_t> ids;
+    bool is_same_position = true;
+    for (std::size_t i : group) {
+      ids.push_back(row_of(tokens, i).front());
+      is_same_position &= texts_[i].length() == texts_[group.front()].length();
+    }
+    if (is_same_position || !model_.config_.positions)
+      return model_.embed(Tensor::from(ids, {1, std::ssize(ids)}), texts_[group.front()].length());
+    std::vector<Tensor> each;
+    for (std::size_t i = 0; i < group.size(); ++i)
+      each.push_back(model_.embed(Tensor::from<std::int64_t>({ids[i]}, {1, 1}), texts_[group[i]].length()));
+    return concat(each, 1);
+  }
+
+  // The gates for token i of the b texts in a group, where i is the length of each text: z1, v (1, b, d) ->
+  // z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1, b, d).
+  Tensor gate_last(const Tensor& z1, const Tensor& v, std::size_t block, const Group& group) {
     std::vector<Tensor> pasts;
-    pasts.reserve(static_cast<std::size_t>(v.size(1)));
-    for (std::int64_t text = 0; text < v.size(1); ++text) {
-      TokenRows& past = texts_[static_cast<std::size_t>(first + text)].past[block];
-      past.put_row(length_, v, text);
-      pasts.push_back(past.first(length_ + 1));
+    pasts.reserve(group.size());
+    for (std::size_t row = 0; row < group.size(); ++row) {
+      GmlpText& text = texts_[group[row]];
+      text.past[block].put_row(text.length(), v, static_cast<std::int64_t>(row));
+      pasts.push_back(text.past[block].first(text.length() + 1));
     }
     const SpatialGatingUnit& unit = model_.blocks_[block].sgu;
     return spatial_gate_last(z1, pasts, unit.weight, unit.bias);
-  }
-
-  // Performs a forward pass over the new window of each text, which has `length` tokens.
-  Tensor read_again(const Tensor& tokens, std::int64_t length) {
-    std::vector<GmlpText> texts = texts_;
-    std::vector<Tensor> logits;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      const auto row = static_cast<std::int64_t>(i);
-      const auto more = slice(tokens, 0, row, row + 1).to_vector<std::int64_t>();
-      std::vector<std::int64_t>& window = texts[i].window;
-      window.resize(static_cast<std::size_t>(length_));
-      window.insert(window.end(), more.begin(), more.end());
-      window.erase(window.begin(), window.end() - length);
-      logits.push_back(read(texts[i]));
-    }
-    Tensor all = concat(logits, 0);
-    texts_ = std::move(texts);
-    length_ = length;
-    return all;
   }
 
   // The forward pass over a text's window, which also sets the text's `past`. Returns the logits (1, vocabulary).
@@ -107,7 +126,6 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
   }
 
   const Gmlp& model_;
-  std::int64_t length_ = 0;  // the length of each text's window
 };
 
 std::unique_ptr<TokenStream> Gmlp::stream() const {

@@ -62,16 +62,18 @@ bool is_nearer(const Neighbor& a, const Neighbor& b) {
 // element is the lowest of them.
 std::vector<Neighbor> highest(const float* similarity, std::int64_t begin, std::int64_t end, std::int64_t top) {
   std::vector<Neighbor> heap;
+  float lowest = 0;  // the heap's lowest similarity, once the heap is full
   for (std::int64_t i = begin; i < end; ++i) {
-    const double own = static_cast<double>(similarity[i]);
-    const Neighbor next{i, std::isnan(own) ? -std::numeric_limits<double>::infinity() : own};
-    if (std::ssize(heap) == top) {
-      if (next.similarity <= heap.front().similarity) continue;  // of equal similarities, the first one is kept
+    const bool full = std::ssize(heap) == top;
+    if (full && !(similarity[i] > lowest)) continue;  // NaN, too; of equal similarities, the first one is kept
+    if (full) {
       std::pop_heap(heap.begin(), heap.end(), is_nearer);
       heap.pop_back();
     }
-    heap.push_back(next);
+    const float own = std::isnan(similarity[i]) ? -std::numeric_limits<float>::infinity() : similarity[i];
+    heap.push_back({i, static_cast<double>(own)});
     std::push_heap(heap.begin(), heap.end(), is_nearer);
+    lowest = static_cast<float>(heap.front().similarity);
   }
   return heap;
 }

@@ -134,11 +134,13 @@ struct Sample {
   std::int64_t before;  // its latest id
 };
 
-// The text that a symbol adds.
-struct Piece {
-  std::string text = {};
-  bool is_last = false;
-};
+// The natural logarithm of softmax(x) at `id`.
+double log_probability(const std::vector<double>& x, std::int64_t id) {
+  const double most = *std::max_element(x.begin(), x.end());
+  double sum = 0;
+  for (double v : x) sum += std::exp(v - most);
+  return x[static_cast<std::size_t>(id)] - most - std::log(sum);
+}
 
 // Chooses symbols. Tokenizer and options must outlive it.
 class Chooser {
@@ -147,7 +149,7 @@ class Chooser {
       : tokenizer_(&tokenizer), options_(&options), special_(tokenizer.special()) {}
 
   // Chooses the sample's i-th symbol by the logits (1, vocabulary).
-  Piece next(Sample& sample, const Tensor& logits, std::int64_t i) const {
+  GeneratedSymbol next(Sample& sample, const Tensor& logits, std::int64_t i) const {
     std::vector<double> x = values_of(logits);
     leave_out(special_, x);
     const double u = sample.random.uniform(static_cast<std::uint64_t>(i));
@@ -156,7 +158,11 @@ class Chooser {
     const bool ends = sample.filter.stopped() || i + 1 == options_->tokens;
     if (ends && !sample.filter.stopped()) text += sample.filter.rest();
     sample.before = id;
-    return {std::move(text), ends};
+    return {.id = id,
+            .text = std::move(text),
+            .log_probability = options_->log_probabilities ? log_probability(x, id) : 0,
+            .is_last = ends,
+            .is_stopped = sample.filter.stopped()};
   }
 
  private:
@@ -198,8 +204,8 @@ class Continuation {
  private:
   // Returns whether the sample continues.
   bool add_symbol(Sample& sample, const Tensor& logits, std::int64_t i) const {
-    const Piece piece = chooser_.next(sample, logits, i);
-    return out_({sample.index, piece.text, piece.is_last}) && !piece.is_last;
+    const GeneratedSymbol symbol = chooser_.next(sample, logits, i);
+    return out_({sample.index, symbol.text, symbol.is_last}) && !symbol.is_last;
   }
 
   Chooser chooser_;
@@ -266,16 +272,30 @@ struct Generation::Impl {
         stream(model.stream()),
         sample{0, Random(options.seed), StopFilter(options.stop), 0} {
     const std::vector<std::int64_t> ids = encode_prompt(tokenizer, prompt);
+    prompt_symbols = std::ssize(ids);
     sample.before = ids.back();
-    logits = stream->append(Tensor::from(ids, {1, std::ssize(ids)}));
+    logits = stream->append(Tensor::from(ids, {1, prompt_symbols}));
+  }
+
+  bool has_ended() const noexcept { return ended || symbols == options.tokens; }
+  // Computes the logits for the next symbol unless they are known.
+  void read_last() {
+    if (!logits.defined()) logits = stream->append(Tensor::from<std::int64_t>({sample.before}, {1, 1}));
+  }
+  GeneratedSymbol choose_next() {
+    GeneratedSymbol symbol = chooser.next(sample, logits, symbols);
+    logits = Tensor();
+    ++symbols;
+    ended = symbol.is_last;
+    return symbol;
   }
 
   GenerateOptions options;
   Chooser chooser;
-  std::unique_ptr<TokenStream> stream;
-  Tensor logits;  // for the next symbol; undefined until the previous one is appended
+  std::unique_ptr<TokenStream> stream;  // null in a GenerationBatch after the first step
+  Tensor logits;                        // for the next symbol; undefined until the previous one is appended
   Sample sample;
-  std::int64_t symbols = 0;
+  std::int64_t symbols = 0, prompt_symbols = 0;
   bool ended = false;
 };
 
@@ -292,19 +312,110 @@ Generation& Generation::operator=(Generation&&) noexcept = default;
 Generation::~Generation() = default;
 
 std::optional<std::string> Generation::next() {
-  return guard_memory("generate", [&]() -> std::optional<std::string> {
-    Impl& g = *impl_;
-    if (g.ended || g.symbols == g.options.tokens) return std::nullopt;
-    Piece piece;
+  std::optional<GeneratedSymbol> symbol = next_symbol();
+  return symbol ? std::optional(std::move(symbol->text)) : std::nullopt;
+}
+
+std::optional<GeneratedSymbol> Generation::next_symbol() {
+  return guard_memory("generate", [&]() -> std::optional<GeneratedSymbol> {
+    if (impl_->has_ended()) return std::nullopt;
+    GeneratedSymbol symbol;
     Context::current().parallel_region([&] {
-      if (!g.logits.defined()) g.logits = g.stream->append(Tensor::from<std::int64_t>({g.sample.before}, {1, 1}));
-      piece = g.chooser.next(g.sample, g.logits, g.symbols);
+      impl_->read_last();
+      symbol = impl_->choose_next();
     });
-    g.logits = Tensor();
-    ++g.symbols;
-    g.ended = piece.is_last;
-    return std::move(piece.text);
+    return symbol;
   });
+}
+
+std::int64_t Generation::prompt_symbols() const noexcept { return impl_->prompt_symbols; }
+
+struct GenerationBatch::Impl {
+  struct Member {
+    std::unique_ptr<Generation::Impl> text;
+    Out out;
+  };
+
+  // Appends the latest symbols of the texts in the stream.
+  void read_last() {
+    if (members.empty() || members.front().text->logits.defined()) return;
+    std::vector<std::int64_t> ids;
+    for (const Member& member : members) ids.push_back(member.text->sample.before);
+    const Tensor logits = stream->append(Tensor::from(ids, {std::ssize(ids), 1}));
+    for (std::int64_t i = 0; i < std::ssize(members); ++i)
+      members[static_cast<std::size_t>(i)].text->logits = slice(logits, 0, i, i + 1);
+  }
+
+  // Moves the newcomers into the stream.
+  void join() {
+    while (!newcomers.empty()) {
+      Member& member = newcomers.front();
+      member.text->read_last();
+      members.reserve(members.size() + 1);
+      if (stream == nullptr) stream = std::move(member.text->stream);
+      else stream->join(*member.text->stream);
+      member.text->stream.reset();
+      members.push_back(std::move(member));
+      newcomers.erase(newcomers.begin());
+    }
+  }
+
+  // Chooses the next symbol of a text. Returns whether the text continues.
+  static bool continues(Member& member) {
+    GeneratedSymbol symbol;
+    try {
+      symbol = member.text->choose_next();
+    } catch (const Error& error) {
+      symbol.is_last = true;
+      symbol.error = error.what();
+    }
+    return member.out(symbol) && !symbol.is_last;
+  }
+
+  // Keeps only the members with these indices.
+  void keep(const std::vector<std::int64_t>& indices) {
+    if (indices.empty()) stream.reset();
+    else stream = stream->select(indices);
+    std::vector<Member> kept;
+    for (std::int64_t i : indices) kept.push_back(std::move(members[static_cast<std::size_t>(i)]));
+    members = std::move(kept);
+  }
+
+  void step() {
+    read_last();
+    join();
+    std::vector<std::int64_t> going_on;
+    for (std::int64_t i = 0; i < std::ssize(members); ++i)
+      if (continues(members[static_cast<std::size_t>(i)])) going_on.push_back(i);
+    if (std::ssize(going_on) < std::ssize(members)) keep(going_on);
+  }
+
+  std::unique_ptr<TokenStream> stream;  // has a text for each member
+  std::vector<Member> members, newcomers;
+};
+
+GenerationBatch::GenerationBatch() : impl_(std::make_unique<Impl>()) {}
+GenerationBatch::GenerationBatch(GenerationBatch&&) noexcept = default;
+GenerationBatch& GenerationBatch::operator=(GenerationBatch&&) noexcept = default;
+GenerationBatch::~GenerationBatch() = default;
+
+void GenerationBatch::add(Generation generation, Out out) {
+  guard_memory("generate", [&] {
+    if (generation.impl_->has_ended())
+      throw Error("[generate] expected a generation that continues, got one at its end");
+    impl_->newcomers.push_back({std::move(generation.impl_), std::move(out)});
+  });
+}
+
+std::int64_t GenerationBatch::step() {
+  return guard_memory("generate", [&] {
+    Context::current().parallel_region([&] { impl_->step(); });
+    return size();
+  });
+}
+
+std::int64_t GenerationBatch::size() const noexcept {
+  return std::ssize(impl_->members) + std::ssize(impl_->newcomers);
 }
 
 }  // namespace weft

@@ -63,6 +63,8 @@ class OnlineToeplitz {
   // itself if prepare() was not called.
   void prepare(std::int64_t n);
   ToeplitzLags& lags() noexcept { return *lags_; }
+  // Uses the lags of another sequence with the same filter from now on, so that they are computed and kept only once.
+  void share_lags(const OnlineToeplitz& other) noexcept { lags_ = other.lags_; }
 
  private:
   // The sums of the products that the rows of a block get from earlier blocks. Each tensor (S, channels) holds one

@@ -8,8 +8,17 @@
 namespace weft {
 using namespace detail;
 
-// Supports only par_type 1, where the coefficients don't depend on the length. All texts have the same length.
-class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
+namespace {
+
+struct TnnText {
+  std::vector<OnlineToeplitz> layers;
+  std::int64_t length = 0;
+};
+
+}  // namespace
+
+// Supports only par_type 1, where the coefficients don't depend on the length.
+class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
  public:
   explicit Stream(const Tnn& model) : StreamOf(model, empty_text(model)), model_(model) {}
 
@@ -20,23 +29,28 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
       logits.push_back(read(slice(tokens, 0, first, std::min(first + at_once, texts())), first));
     Tensor all = concat(logits, 0);
     if (n > 1)  // so that the next token doesn't have to wait
-      for (std::vector<OnlineToeplitz>& text : texts_)
-        for (OnlineToeplitz& layer : text) layer.prepare(length_ + n);
-    length_ += n;
+      for (TnnText& text : texts_)
+        for (OnlineToeplitz& layer : text.layers) layer.prepare(text.length + n);
+    for (TnnText& text : texts_) text.length += n;
     return all;
+  }
+
+  void welcome(TnnText& text) noexcept {
+    for (std::size_t i = 0; i < text.layers.size() && !texts_.empty(); ++i)
+      text.layers[i].share_lags(texts_.front().layers[i]);
   }
 
  private:
   // The Toeplitz products of all layers for an empty text. Different layers have different phases, so they do their
   // pieces of work at different tokens.
-  static std::vector<OnlineToeplitz> empty_text(const Tnn& model) {
-    std::vector<OnlineToeplitz> text;
+  static TnnText empty_text(const Tnn& model) {
+    TnnText text;
     const auto layers = static_cast<double>(model.layers_.size());
     for (const TnnLayer& layer : model.layers_) {
       const Tno& tno = layer.token_mixer().toep();
       const auto make = [&tno](std::int64_t first, std::int64_t last) { return tno.coefficients(first, last); };
       const auto lags = std::make_shared<ToeplitzLags>(make, [&tno] { return tno.significant_lags(); });
-      text.emplace_back(lags, static_cast<double>(text.size()) / layers);
+      text.layers.emplace_back(lags, static_cast<double>(text.layers.size()) / layers);
     }
     return text;
   }
@@ -51,23 +65,22 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, std::vector<OnlineToeplitz>> {
     return reshape(model_.logits(slice(x, 1, n - 1, n)), {tokens.size(0), model_.outputs_});
   }
 
-  // Mixes the tokens i >= length_ of b texts, starting with text `first`: v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j) v_j,
-  // (b, n, d1).
+  // Mixes the tokens i >= length of b texts, starting with text `first`: v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j) v_j,
+  // (b, n, d1). If the coefficients are normalized, divides y_i by t_0 + … + t_i.
   Tensor mix(const Tensor& v, std::size_t layer, std::int64_t first) {
     const std::int64_t n = v.size(1), d1 = v.size(2);
+    const bool normalize = model_.layers_[layer].token_mixer().toep().options().normalize;
     std::vector<Tensor> sums;
-    for (std::int64_t text = 0; text < v.size(0); ++text) {
-      OnlineToeplitz& past = texts_[static_cast<std::size_t>(first + text)][layer];
-      sums.push_back(past.append(length_, widened(reshape(slice(v, 0, text, text + 1), {n, d1}))));
+    for (std::int64_t i = 0; i < v.size(0); ++i) {
+      TnnText& text = texts_[static_cast<std::size_t>(first + i)];
+      OnlineToeplitz& past = text.layers[layer];
+      const Tensor y = past.append(text.length, widened(reshape(slice(v, 0, i, i + 1), {n, d1})));
+      sums.push_back(normalize ? div(y, past.lags().sums(text.length, n)) : y);
     }
-    Tensor y = reshape(concat(sums, 0), v.shape());
-    if (model_.layers_[layer].token_mixer().toep().options().normalize)
-      y = div(y, texts_.front()[layer].lags().sums(length_, n));
-    return in_dtype(y, v.dtype());
+    return in_dtype(reshape(concat(sums, 0), v.shape()), v.dtype());
   }
 
   const Tnn& model_;
-  std::int64_t length_ = 0;  // of each text
 };
 
 std::unique_ptr<TokenStream> Tnn::stream() const {

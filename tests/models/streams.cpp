@@ -199,6 +199,89 @@ TEST_CASE("token streams: a text gives the same bits alone and together with oth
   }
 }
 
+// Text k joins before step 3k with a prompt of k + 1 tokens, and some texts leave at steps 20 and 41.
+TEST_CASE("token streams: texts that join and leave at any time give the same bits as alone") {
+  for (const Isa isa : available_isas()) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    for (const auto& [arch, config] : all_streams) {
+      const std::string options_of_model = config;
+      CAPTURE(options_of_model);
+      const auto model = made(arch, config, DType::f32);
+      const std::int64_t most = model->why_stream_is_slow().empty() ? 11 : 3, steps = most > 3 ? 90 : 24;
+      std::vector<std::unique_ptr<TokenStream>> alone;
+      std::unique_ptr<TokenStream> together;
+      Ids left;
+      bool same = true;
+      for (std::int64_t i = 0; i < steps; ++i) {
+        if (const auto k = std::ssize(alone); k < most && i == 3 * k) {
+          auto newcomer = model->stream();
+          alone.push_back(model->stream());
+          for (TokenStream* stream : {newcomer.get(), alone.back().get()})
+            (void)stream->append(one_row(random_ids(k + 1, static_cast<std::uint64_t>(k))));
+          if (together) together->join(*newcomer);
+          else together = std::move(newcomer);
+          left.push_back(k);
+        }
+        if (i == 20 || i == 41) {
+          Ids rows;
+          for (std::int64_t row = 0; row < std::ssize(left); ++row)
+            if (row % 3 != 1) rows.push_back(row);
+          together = together->select(rows);
+          for (std::int64_t& row : rows) row = left[static_cast<std::size_t>(row)];
+          left = rows;
+        }
+        REQUIRE(together->texts() == std::ssize(left));
+        Ids tokens;
+        for (std::int64_t text : left) tokens.push_back(token_of(text, i));
+        const Tensor logits = together->append(one_column(tokens));
+        for (std::size_t row = 0; row < left.size(); ++row) {
+          const Tensor own = alone[static_cast<std::size_t>(left[row])]->append(one_row({tokens[row]}));
+          same = same && same_bits(raw::contiguous(row_of(logits, static_cast<std::int64_t>(row))), own);
+        }
+      }
+      CHECK(same);
+    }
+  }
+}
+
+TEST_CASE("token streams: joined texts can read several tokens at once") {
+  for (const auto& [arch, config] : all_streams) {
+    const std::string options_of_model = config;
+    CAPTURE(options_of_model);
+    const auto model = made(arch, config, DType::f32);
+    const auto a = model->stream(), b = model->stream(), together = model->stream(), other = model->stream();
+    for (TokenStream* stream : {a.get(), together.get()}) (void)stream->append(one_row({1, 2, 3}));
+    for (TokenStream* stream : {b.get(), other.get()}) (void)stream->append(one_row({6, 5, 4, 3, 2}));
+    together->join(*other);
+    const Tensor logits = together->append(Tensor::from<std::int64_t>({4, 5, 6, 0, 1, 2}, {2, 3}));
+    CHECK(same_bits(raw::contiguous(row_of(logits, 0)), a->append(one_row({4, 5, 6}))));
+    CHECK(same_bits(raw::contiguous(row_of(logits, 1)), b->append(one_row({0, 1, 2}))));
+    const Tensor more = together->append(one_column({1, 2}));
+    CHECK(same_bits(raw::contiguous(row_of(more, 0)), a->append(one_row({1}))));
+    CHECK(same_bits(raw::contiguous(row_of(more, 1)), b->append(one_row({2}))));
+  }
+}
+
+TEST_CASE("token streams: only another stream of the same model can join") {
+  const char* const same_model = "[generate] expected another token stream of the same model";
+  for (const auto& [arch, config] : all_streams) {
+    const auto model = made(arch, config, DType::f32), equal = made(arch, config, DType::f32);
+    const auto stream = model->stream(), other = equal->stream();
+    CHECK_THROWS_WITH_AS(stream->join(*other), same_model, Error);
+    CHECK_THROWS_WITH_AS(stream->join(*stream), same_model, Error);
+    CHECK(stream->texts() == 1);
+    CHECK(other->texts() == 1);
+  }
+  struct Unjoinable : TokenStream {
+    std::int64_t texts() const noexcept override { return 1; }
+    Tensor append(const Tensor& tokens) override { return tokens; }
+    std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>&) const override { return nullptr; }
+  } one, two;
+  CHECK_THROWS_WITH_AS(one.join(two), "[generate] the token streams of this architecture can't be joined", Error);
+}
+
 TEST_CASE("token streams: several tokens for each of several texts, and selected texts are independent") {
   for (const auto& [arch, config] : all_streams) {
     const std::string options_of_model = config;

@@ -122,6 +122,26 @@ TEST_CASE("spatial_gate_last: the same bits in any layout, with any other texts,
   }
 }
 
+TEST_CASE("spatial_gate_last: texts of different lengths, each with the same bits as alone") {
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    Texts t = made(4, 67, 130, dtype);
+    const std::vector<std::int64_t> lengths{5, 67, 1, 70};
+    t.x[3] = concat({t.x[3], slice(t.x[2], 0, 0, 3)}, 0);
+    for (std::size_t i = 0; i < lengths.size(); ++i) t.x[i] = slice(t.x[i], 0, 0, lengths[i]);
+    for (const int threads : {1, 3, 8}) {
+      Context context;
+      context.set_threads(threads);
+      const ContextScope scope(context);
+      const Tensor all = run(t);
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        const auto text = static_cast<std::int64_t>(i);
+        const Tensor own = spatial_gate_last(slice(t.gate, 1, text, text + 1), {t.x[i]}, t.weight, t.bias);
+        CHECK(same_bits(raw::contiguous(slice(all, 1, text, text + 1)), own));
+      }
+    }
+  }
+}
+
 TEST_CASE("spatial_gate_last: a tape records nothing, and there may be no columns") {
   Texts t = made(2, 4, 6, DType::f32);
   Tape tape;
@@ -149,8 +169,11 @@ TEST_CASE("spatial_gate_last: errors") {
         "[spatial_gate_last] expected texts >= 1 and a gate of shape (1, texts, d), got texts = 1 and an f32 tensor of "
         "shape (1, 2, 6)");
   CHECK(with([](Texts& t) {
-          t.x[1] = Tensor::zeros({3, 6});
-        }) == "[spatial_gate_last] expected an x of the same shape (n >= 1, 6) for each text, got (4, 6) and (3, 6)");
+          t.x[1] = Tensor::zeros({3, 5});
+        }) == "[spatial_gate_last] expected an x of shape (n >= 1, 6) for each text, got (3, 5)");
+  CHECK(with([](Texts& t) {
+          t.x[1] = Tensor::zeros({8, 6});
+        }) == "[spatial_gate_last] expected a weight and a bias for at least 8 tokens, got shapes (7, 7) and (7,)");
   CHECK(!with([](Texts& t) { t.x = {Tensor::zeros({0, 6}), Tensor::zeros({0, 6})}; }).empty());
   CHECK(!with([](Texts& t) { t.x[0] = Tensor::zeros({4, 6}, DType::f64); }).empty());
   CHECK(with([](Texts& t) {

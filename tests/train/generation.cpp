@@ -1,6 +1,8 @@
 // Tests of a continuation that is requested piece by piece.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "random_parameters.h"
 #include "train_support.h"
 #include "weft/generate.h"
@@ -65,6 +67,142 @@ TEST_CASE("Generation: several generations of one model alternate, and can be mo
     Generation moved = std::move(first);
     first = std::move(moved);
   }
+}
+
+TEST_CASE("Generation: a symbol has its index, its log probability and the reason for the end") {
+  const auto model = generating_model("tnn");
+  const auto tokenizer = characters(alphabet);
+  GenerateOptions options;
+  options.tokens = 9;
+  options.temperature = 2;
+  options.top_k = 3;
+  Generation plain(*model, *tokenizer, "abba", options);
+  options.log_probabilities = true;
+  Generation generation(*model, *tokenizer, "abba", options);
+  CHECK(generation.prompt_symbols() == 4);
+  CHECK(Generation(*model, *tokenizer, "", options).prompt_symbols() == 1);
+  const auto stream = model->stream();
+  Tensor logits = stream->append(Tensor::from(tokenizer->encode("abba"), {1, 4}));
+  for (int i = 0; i < 9; ++i) {
+    const auto symbol = generation.next_symbol(), other = plain.next_symbol();
+    REQUIRE(symbol);
+    CHECK(symbol->text == tokenizer->decode(symbol->id));
+    CHECK(symbol->is_last == (i == 8));
+    CHECK(!symbol->is_stopped);
+    CHECK(other->id == symbol->id);
+    CHECK(other->log_probability == 0);
+    std::vector<double> x = raw::convert(logits, DType::f64).to_vector<double>();
+    x[static_cast<std::size_t>(*tokenizer->special().unknown)] = -HUGE_VAL;
+    double sum = 0;
+    for (double v : x) sum += std::exp(v);
+    CHECK(symbol->log_probability ==
+          doctest::Approx(x[static_cast<std::size_t>(symbol->id)] - std::log(sum)).epsilon(1e-9));
+    logits = stream->append(Tensor::from<std::int64_t>({symbol->id}, {1, 1}));
+  }
+  CHECK(!generation.next_symbol());
+  options.stop = {"a", "b", "c", "d", "e"};
+  const auto stopped = Generation(*model, *tokenizer, "abba", options).next_symbol();
+  REQUIRE(stopped);
+  CHECK(stopped->is_last);
+  CHECK(stopped->is_stopped);
+  CHECK(stopped->text.empty());
+}
+
+TEST_CASE("GenerationBatch: texts that begin and end at any time are the same as alone") {
+  for (const char* arch : {"gmlp", "tnn"}) {
+    const auto model = generating_model(arch);
+    const auto tokenizer = characters(alphabet);
+    const std::vector<std::string> prompts{"abba", "", "c", "deadbead", "bade", "ace", "e", "dab", "cab", "bed", "bee"};
+    std::vector<std::vector<std::string>> expected, got(prompts.size());
+    GenerationBatch batch;
+    const auto options_of = [](std::size_t k) {
+      GenerateOptions options;
+      options.tokens = 7 + 5 * static_cast<std::int64_t>(k % 5);
+      options.seed = k;
+      if (k % 3 == 1) options.stop = {"cab", "dd"};
+      if (k % 4 == 2) options.temperature = 0;
+      return options;
+    };
+    for (std::size_t k = 0; k < prompts.size(); ++k)
+      expected.push_back(pieces_of(Generation(*model, *tokenizer, prompts[k], options_of(k))));
+    std::vector<bool> ended(prompts.size());
+    std::size_t begun = 0;
+    for (int step = 0; step < 120 && (begun < prompts.size() || batch.size() > 0); ++step) {
+      for (; begun < prompts.size() && static_cast<int>(2 * begun) <= step; ++begun) {
+        Generation generation(*model, *tokenizer, prompts[begun], options_of(begun));
+        if (begun == 4) got[4].push_back(*generation.next());  // a generation may have begun before
+        batch.add(std::move(generation), [&, k = begun](const GeneratedSymbol& symbol) {
+          CHECK(symbol.error.empty());
+          CHECK(!ended[k]);
+          got[k].push_back(symbol.text);
+          ended[k] = symbol.is_last;
+          return true;
+        });
+      }
+      const std::int64_t left = batch.step();
+      CHECK(left == batch.size());
+    }
+    CHECK(batch.size() == 0);
+    CHECK(got == expected);
+    CHECK(ended == std::vector<bool>(prompts.size(), true));
+  }
+}
+
+TEST_CASE("GenerationBatch: a text ends when its receiver says so, and the others continue") {
+  const auto model = generating_model("gmlp");
+  const auto tokenizer = characters(alphabet);
+  GenerateOptions options;
+  options.tokens = 6;
+  const auto expected = pieces_of(Generation(*model, *tokenizer, "ab", options));
+  std::vector<std::string> got;
+  int received = 0;
+  GenerationBatch batch;
+  batch.add(Generation(*model, *tokenizer, "cd", options), [&](const GeneratedSymbol&) { return ++received < 2; });
+  batch.add(Generation(*model, *tokenizer, "ab", options), [&](const GeneratedSymbol& symbol) {
+    got.push_back(symbol.text);
+    return true;
+  });
+  CHECK(batch.size() == 2);
+  CHECK(batch.step() == 2);
+  CHECK(batch.step() == 1);
+  GenerationBatch moved = std::move(batch);
+  while (moved.step() > 0) {
+  }
+  CHECK(received == 2);
+  CHECK(got == expected);
+  CHECK(moved.step() == 0);
+  CHECK(GenerationBatch().step() == 0);
+}
+
+TEST_CASE("GenerationBatch: errors") {
+  const auto model = generating_model("gmlp"), other = generating_model("gmlp"), broken = generating_model("gmlp");
+  const auto tokenizer = characters(alphabet);
+  GenerateOptions options;
+  options.tokens = 3;
+  const auto ignore = [](const GeneratedSymbol&) { return true; };
+  GenerationBatch batch;
+  Generation ended(*model, *tokenizer, "ab", options);
+  while (ended.next()) {
+  }
+  CHECK_THROWS_WITH(batch.add(std::move(ended), ignore),
+                    "[generate] expected a generation that continues, got one at its end");
+  CHECK(batch.size() == 0);
+
+  batch.add(Generation(*model, *tokenizer, "ab", options), ignore);
+  batch.add(Generation(*other, *tokenizer, "ab", options), ignore);
+  CHECK_THROWS_WITH(batch.step(), "[generate] expected another token stream of the same model");
+
+  for (auto [name, parameter] : broken->parameters())
+    parameter.assign(Tensor::full(parameter.value().shape(), std::nan(""), DType::f32));
+  std::vector<std::string> errors;
+  GenerationBatch of_broken;
+  of_broken.add(Generation(*broken, *tokenizer, "ab", options), [&](const GeneratedSymbol& symbol) {
+    CHECK(symbol.is_last);
+    errors.push_back(symbol.error);
+    return true;
+  });
+  CHECK(of_broken.step() == 0);
+  CHECK(errors == std::vector<std::string>{"[generate] the model's logits are not finite"});
 }
 
 TEST_CASE("Generation: the constructor refuses the same arguments as generate()") {

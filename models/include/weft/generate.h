@@ -23,15 +23,19 @@ struct GenerateOptions {
   /// Among the symbols that top_k allows, samples from the most probable ones whose probabilities add up to top_p.
   double top_p = 1;
   std::vector<std::string> stop = {};  ///< generation ends before the first occurrence of one of these texts
+  bool log_probabilities = false;      ///< whether to compute GeneratedSymbol::log_probability
 };
 
 /// A generated symbol.
 struct GeneratedSymbol {
-  std::int64_t id = 0;         ///< its index in the vocabulary
-  std::string text;            ///< the text that can be passed on now; may be empty
-  double log_probability = 0;  ///< the natural logarithm of softmax(logits) at `id`, before temperature, top_k and top_p
-  bool is_last = false;        ///< whether generation ends with this symbol
-  bool is_stopped = false;     ///< whether it ends because of a stop text, and not because of GenerateOptions::tokens
+  std::int64_t id = 0;  ///< its index in the vocabulary
+  std::string text;     ///< the text that can be passed on now; may be empty
+  /// The natural logarithm of its probability: softmax over the logits of all symbols that may be chosen, before
+  /// temperature, top_k and top_p are applied. 0 unless GenerateOptions::log_probabilities is true.
+  double log_probability = 0;
+  bool is_last = false;     ///< whether generation ends with this symbol
+  bool is_stopped = false;  ///< whether it ends because of a stop text, and not because of GenerateOptions::tokens
+  std::string error = {};   ///< GenerationBatch: why the text can't be continued; then is_last is true
 };
 
 /// Continues a prompt. Reading the prompt costs one forward pass. Model::stream describes the cost of each new symbol.
@@ -71,19 +75,22 @@ class Generation {
 /// may use a GenerationBatch at a time, but other threads may construct Generations of the same model meanwhile.
 class GenerationBatch {
  public:
-  /// Receives each symbol of a text. Returns false to end the text. Must not throw.
+  /// Receives each symbol of a text. Returns false to end the text. Must not throw. If a text can't be continued, for
+  /// example because its logits are not finite, the function receives the reason, and the other texts continue.
   using Out = std::function<bool(const GeneratedSymbol&)>;
 
   GenerationBatch();
-  GenerationBatch(GenerationBatch&&) noexcept;             ///< afterwards the source can only be assigned to or destroyed
-  GenerationBatch& operator=(GenerationBatch&&) noexcept;  ///< afterwards the source can only be assigned to or destroyed
+  GenerationBatch(GenerationBatch&&) noexcept;  ///< afterwards the source can only be assigned to or destroyed
+  GenerationBatch& operator=(
+      GenerationBatch&&) noexcept;  ///< afterwards the source can only be assigned to or destroyed
   ~GenerationBatch();
 
-  /// Takes over a generation that has not ended. All generations of a batch must have the same model. Throws an Error
-  /// otherwise, or if the architecture's streams can't be joined (TokenStream::join).
+  /// Takes over a generation, which takes part in the next step. Throws an Error if the generation has ended.
   void add(Generation generation, Out out);
   /// Chooses the next symbol of each text. Removes the texts that have ended. Returns the number of texts that are left.
-  /// If it throws an Error, the batch is unchanged.
+  /// If it throws an Error, for example because memory is exhausted, no text has a new symbol, and the next step tries
+  /// again. Also throws an Error if the texts don't all have the same model, or if the streams of its architecture can't
+  /// be joined (TokenStream::join).
   std::int64_t step();
   /// The number of texts.
   std::int64_t size() const noexcept;

@@ -35,6 +35,10 @@ class TokenStream {
   /// {0, 0, 0} makes three continuations of one prompt, and {0, 2} omits text 1. The streams share memory until one of
   /// them writes to it. Throws an Error if the list is empty, or for an index outside 0 … texts()-1.
   virtual std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const = 0;
+  /// Moves the texts of another stream of the same model to the end of this stream. They may have other lengths.
+  /// Afterwards `other` can only be destroyed. By default this throws an Error, because the architecture's streams can't
+  /// be joined. weft's architectures override it. Throws an Error if `other` belongs to another model.
+  virtual void join(TokenStream& other);
   /// Appends one token to the stream's only text. Returns the logits (vocabulary) for the token after it.
   Tensor next(std::int64_t token);
 };

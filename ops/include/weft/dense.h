@@ -88,7 +88,7 @@ Tensor packed_linear(const Tensor& x, const PackedWeight& weight, const Tensor& 
 Tensor spatial_gate(const Tensor& gate, const Tensor& x, const Tensor& weight, const Tensor& bias, bool causal = false);
 
 /// The causal spatial_gate for only the last token, for texts that grow token by token. x has one tensor (n, d) for
-/// each text, with one row for each token. n is the same for all texts. gate (1, texts, d) holds the gates of the last
+/// each text, with one row for each token. Each text has its own n. gate (1, texts, d) holds the gates of the last
 /// tokens. weight (≥ n, ≥ n) and bias (≥ n) may be larger than needed. The result y (1, texts, d) is
 /// gate ⊙ (Σ_j weight_ij x_j + bias_i), where i = n - 1.
 /// The sums are computed in the order of j, so the bits of one text's result don't depend on the other texts.
