@@ -74,6 +74,7 @@ CompletionRequest completion_request(Call& call) {
   r.include_usage = includes_usage(body);
   r.has_logprobs = !body.value("logprobs").is_null();
   body.integer("logprobs", 0, {0, 1});
+  r.options.log_probabilities = r.has_logprobs;
   check_unsupported(body);
   body.check_all_read();
   if (r.prompts.empty()) throw wrong("prompt", "expected at least one text, got an empty list");

@@ -112,7 +112,7 @@ void Continuations::join_batch(Read read) {
   }
 }
 
-// An error of a step doesn't tell which text caused it, so all texts of the batch end.
+// An error of the whole step ends all texts of the batch.
 void Continuations::step() {
   metrics_.add_batch(name_, std::ssize(in_batch_));
   try {
@@ -129,6 +129,10 @@ void Continuations::step() {
 }
 
 bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) {
+  if (!symbol.error.empty()) {
+    text.has_ended = true;
+    return text.answer->add({text.index, {}, {}, HttpError(500, "internal_error", symbol.error)});
+  }
   const Clock::time_point now = Clock::now();
   metrics_.add(name_, Metrics::generated_tokens, 1);
   if (text.has_begun) metrics_.add_next_token(name_, seconds_between(text.last, now));
