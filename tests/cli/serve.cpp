@@ -9,7 +9,7 @@
 namespace weft::test {
 
 TEST_CASE("serve: without cpp-httplib, the command says what is missing") {
-  CHECK(fails_with(weft("serve run"), 1, "this build has no server, because cpp-httplib was missing"));
+  CHECK(fails_with(weft("serve run"), 1, "this build has no server; build weft where cpp-httplib is installed"));
 }
 
 }  // namespace weft::test

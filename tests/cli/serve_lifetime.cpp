@@ -26,7 +26,7 @@ bool soon(const std::function<bool()>& condition) {
 TEST_CASE("serve: SIGTERM ends the server after the running requests") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");
-  const Json request = {{"prompt", "fox"}, {"max_tokens", 2000}, {"seed", 3}};
+  const Json request = {{"prompt", "fox"}, {"max_tokens", 600}, {"seed", 3}};
   for (const int signal : {SIGTERM, SIGINT}) {
     const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
       const std::string text = text_of(post(served, "/v1/completions", request));
@@ -53,7 +53,7 @@ TEST_CASE("serve: requests that take too long end with an error") {
   });
   CHECK(timed_out.code == 0);
   const Outcome stopped = serve(arguments + "--drain 0.1", [&](const Served& served) {
-    const auto parts = stream(served, request, [&](std::size_t part) {
+    const auto parts = stream(served, request, [&](std::size_t) {
       served.end();
       return true;
     });

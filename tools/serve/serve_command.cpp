@@ -49,7 +49,7 @@ int run(const Settings& settings) {
 
 int run(const Settings&) {
   throw weft::Error(
-      "this build has no server, because cpp-httplib was missing when weft was built (Debian: apt-get install "
+      "this build has no server; build weft where cpp-httplib is installed (Debian: apt-get install "
       "libcpp-httplib-dev pkg-config)");
 }
 
