@@ -88,6 +88,7 @@ have() {
     libsentencepiece-dev) have_header sentencepiece_processor.h ;;
     libpng-dev) have_header png.h ;;
     libturbojpeg0-dev) have_header turbojpeg.h ;;
+    libcpp-httplib-dev) have_header httplib.h ;;
     libopenmpi-dev) have_command mpicxx ;;
     openmpi-bin) have_command mpirun ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;

@@ -60,6 +60,21 @@ if(WEFT_TOOLS AND WEFT_PICTURES)
   endforeach()
 endif()
 
+# Optional: weft serve, in the command. Only pkg-config knows the definitions with which a compiled cpp-httplib was built.
+# It looks only at this system's libraries, so a build for another system has no server.
+set(WEFT_HTTPLIB OFF)
+if(WEFT_SERVE AND WEFT_TOOLS AND UNIX AND NOT CMAKE_CROSSCOMPILING)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(WEFT_HTTPLIB QUIET IMPORTED_TARGET cpp-httplib)
+  endif()
+  if(TARGET PkgConfig::WEFT_HTTPLIB)
+    set(WEFT_HTTPLIB ON)
+  else()
+    message(STATUS "without weft serve (Debian: apt-get install libcpp-httplib-dev pkg-config)")
+  endif()
+endif()
+
 # Optional: weft train under mpirun, in a module of the command.
 if(WEFT_MPI AND WEFT_TOOLS AND NOT WEFT_SANITIZE)
   set(MPI_CXX_SKIP_MPICXX ON)

@@ -1,0 +1,147 @@
+#include "serve/continuations.h"
+
+#include <weft/error.h>
+
+#include <algorithm>
+
+namespace serve {
+namespace {
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+Continuations::Continuations(std::string name, const weft::Model& model, const weft::Tokenizer& tokenizer,
+                             const Settings& settings, Metrics& metrics)
+    : name_(std::move(name)), model_(model), tokenizer_(tokenizer), settings_(settings), metrics_(metrics) {
+  metrics_.add(name_, Metrics::waiting, 0);  // so that the metrics show the model
+  reader_ = std::thread([this] { read_prompts(); });
+  continuer_ = std::thread([this] { continue_texts(); });
+}
+
+Continuations::~Continuations() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  reader_.join();
+  continuer_.join();
+  metrics_.add(name_, Metrics::waiting, -std::ssize(waiting_));
+  metrics_.add(name_, Metrics::running, -running_);
+}
+
+void Continuations::add(const std::vector<Prompt>& prompts, const std::shared_ptr<Answer>& answer) {
+  const std::lock_guard lock(mutex_);
+  const auto cancelled = std::erase_if(waiting_, [](const Waiting& w) { return w.text.answer->is_cancelled(); });
+  metrics_.add(name_, Metrics::waiting, -static_cast<std::int64_t>(cancelled));
+  if (std::ssize(waiting_) + std::ssize(prompts) > settings_.max_queue)
+    throw HttpError(429, "queue_full",
+                    "the model \"" + name_ + "\" is busy: " + std::to_string(waiting_.size()) +
+                        " texts are waiting, and at most " + std::to_string(settings_.max_queue) + " may wait");
+  for (std::size_t i = 0; i < prompts.size(); ++i) waiting_.push_back({{answer, i, Clock::now()}, prompts[i]});
+  metrics_.add(name_, Metrics::waiting, std::ssize(prompts));
+  changed_.notify_all();
+}
+
+void Continuations::add_running(std::int64_t texts) {
+  const std::lock_guard lock(mutex_);
+  running_ += texts;
+  metrics_.add(name_, Metrics::running, texts);
+  changed_.notify_all();
+}
+
+void Continuations::read_prompts() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ended_ || (!waiting_.empty() && running_ < settings_.max_batch); });
+    if (ended_) return;
+    Waiting waiting = std::move(waiting_.front());
+    waiting_.pop_front();
+    metrics_.add(name_, Metrics::waiting, -1);
+    lock.unlock();
+    if (waiting.text.answer->is_cancelled()) continue;
+    add_running(1);
+    read_prompt(std::move(waiting));
+  }
+}
+
+void Continuations::read_prompt(Waiting waiting) {
+  Text& text = waiting.text;
+  try {
+    weft::Generation generation(model_, tokenizer_, waiting.prompt.text, waiting.prompt.options);
+    const std::int64_t symbols = generation.prompt_symbols();
+    metrics_.add(name_, Metrics::prompt_tokens, symbols);
+    if (text.answer->add({text.index, symbols}) && waiting.prompt.options.tokens > 0) {
+      const std::lock_guard lock(mutex_);
+      read_.push_back({std::move(text), std::move(generation)});
+      changed_.notify_all();
+      return;
+    }
+  } catch (const std::exception& error) {
+    text.answer->add({text.index, {}, {}, http_error(error)});
+  }
+  add_running(-1);
+}
+
+void Continuations::continue_texts() {
+  for (;;) {
+    std::vector<Read> next;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return ended_ || !read_.empty() || !in_batch_.empty(); });
+      if (ended_) return;
+      next.swap(read_);
+    }
+    for (Read& read : next) join_batch(std::move(read));
+    if (!in_batch_.empty()) step();
+  }
+}
+
+void Continuations::join_batch(Read read) {
+  const auto text = std::make_shared<Text>(std::move(read.text));
+  try {
+    batch_.add(std::move(read.generation),
+               [this, text](const weft::GeneratedSymbol& symbol) { return pass_on(*text, symbol); });
+    in_batch_.push_back(text);
+  } catch (const std::exception& error) {
+    text->answer->add({text->index, {}, {}, HttpError(500, "internal_error", error.what())});
+    add_running(-1);
+  }
+}
+
+// An error of the whole step ends all texts of the batch.
+void Continuations::step() {
+  metrics_.add_batch(name_, std::ssize(in_batch_));
+  try {
+    batch_.step();
+  } catch (const std::exception& error) {
+    for (const std::shared_ptr<Text>& text : in_batch_) {
+      text->answer->add({text->index, {}, {}, HttpError(500, "internal_error", error.what())});
+      text->has_ended = true;
+    }
+    batch_ = weft::GenerationBatch();
+  }
+  const auto ended = std::erase_if(in_batch_, [](const std::shared_ptr<Text>& text) { return text->has_ended; });
+  if (ended > 0) add_running(-static_cast<std::int64_t>(ended));
+}
+
+bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) {
+  if (!symbol.error.empty()) {
+    text.has_ended = true;
+    return text.answer->add({text.index, {}, {}, HttpError(500, "internal_error", symbol.error)});
+  }
+  const Clock::time_point now = Clock::now();
+  metrics_.add(name_, Metrics::generated_tokens, 1);
+  if (text.has_begun) metrics_.add_next_token(name_, seconds_between(text.last, now));
+  else metrics_.add_first_token(name_, seconds_between(text.arrived, now));
+  text.has_begun = true;
+  text.last = now;
+  const bool is_wanted = text.answer->add({text.index, {}, symbol});
+  text.has_ended = !is_wanted || symbol.is_last;
+  return is_wanted;
+}
+
+}  // namespace serve

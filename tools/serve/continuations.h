@@ -1,0 +1,81 @@
+// Continues the texts of all requests to a causal language model. One thread reads the prompts, one after the other.
+// A second thread continues up to Settings::max_batch texts together, which begin and end at different times.
+#pragma once
+#include <weft/generate.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "serve/answer.h"
+#include "serve/metrics.h"
+#include "serve/settings.h"
+
+namespace serve {
+
+struct Prompt {
+  std::string text;
+  weft::GenerateOptions options;
+};
+
+class Continuations {
+ public:
+  // All arguments must outlive the object.
+  Continuations(std::string name, const weft::Model& model, const weft::Tokenizer& tokenizer, const Settings& settings,
+                Metrics& metrics);
+  ~Continuations();
+  Continuations(const Continuations&) = delete;
+  Continuations& operator=(const Continuations&) = delete;
+
+  // Appends the prompts of one request to the queue. Throws an HttpError if there is no room for all of them.
+  void add(const std::vector<Prompt>& prompts, const std::shared_ptr<Answer>& answer);
+
+ private:
+  struct Text {
+    std::shared_ptr<Answer> answer;
+    std::size_t index;                     // in the request
+    Clock::time_point arrived, last = {};  // `last` is the time of the last symbol
+    bool has_begun = false;                // whether it has a symbol
+    bool has_ended = false;
+  };
+  struct Waiting {
+    Text text;
+    Prompt prompt;
+  };
+  struct Read {
+    Text text;
+    weft::Generation generation;
+  };
+
+  void read_prompts();
+  void read_prompt(Waiting waiting);
+  void continue_texts();
+  void join_batch(Read read);
+  void step();
+  bool pass_on(Text& text, const weft::GeneratedSymbol& symbol);
+  void add_running(std::int64_t texts);
+
+  const std::string name_;
+  const weft::Model& model_;
+  const weft::Tokenizer& tokenizer_;
+  const Settings& settings_;
+  Metrics& metrics_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Waiting> waiting_;
+  std::vector<Read> read_;    // texts whose prompt has been read, which are not in the batch yet
+  std::int64_t running_ = 0;  // texts whose prompt is being read, texts in read_, and texts in the batch
+  bool ended_ = false;
+
+  weft::GenerationBatch batch_;                  // only the second thread uses these
+  std::vector<std::shared_ptr<Text>> in_batch_;  // the texts of batch_
+  std::thread reader_, continuer_;
+};
+
+}  // namespace serve

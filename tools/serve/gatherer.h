@@ -1,0 +1,127 @@
+// Computes the results of texts from several requests in one call. One thread computes. Texts that arrive meanwhile
+// wait, and the next call takes all of them.
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "serve/answer.h"
+#include "serve/metrics.h"
+#include "serve/settings.h"
+
+namespace serve {
+
+template <class Input, class Result>
+class Gatherer {
+ public:
+  using Compute = std::function<std::vector<Result>(const std::vector<Input>&)>;
+
+  // The settings and the metrics must outlive the object.
+  Gatherer(std::string name, Compute compute, const Settings& settings, Metrics& metrics)
+      : name_(std::move(name)), compute_(std::move(compute)), settings_(settings), metrics_(metrics) {
+    thread_ = std::thread([this] { run(); });
+  }
+  ~Gatherer() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Gatherer(const Gatherer&) = delete;
+  Gatherer& operator=(const Gatherer&) = delete;
+
+  // Waits for the results. Throws an HttpError if the queue is full or the time is over, or the error of the
+  // computation.
+  std::vector<Result> operator()(std::vector<Input> inputs, Clock::time_point until) {
+    std::future<std::vector<Result>> results = add(std::move(inputs));
+    if (results.wait_until(until) != std::future_status::ready)
+      throw HttpError(504, "timeout", "the model \"" + name_ + "\" did not answer in time");
+    return results.get();
+  }
+
+ private:
+  struct Job {
+    std::vector<Input> inputs;
+    std::promise<std::vector<Result>> results;
+  };
+  using Jobs = std::vector<std::unique_ptr<Job>>;
+
+  std::future<std::vector<Result>> add(std::vector<Input> inputs) {
+    const std::lock_guard lock(mutex_);
+    const auto count = std::ssize(inputs);
+    if (texts_ + count > settings_.max_queue)
+      throw HttpError(429, "queue_full",
+                      "the model \"" + name_ + "\" is busy: " + std::to_string(texts_) +
+                          " texts are waiting, and at most " + std::to_string(settings_.max_queue) + " may wait");
+    waiting_.push_back(std::make_unique<Job>(Job{std::move(inputs), {}}));
+    texts_ += count;
+    metrics_.add(name_, Metrics::waiting, count);
+    changed_.notify_one();
+    return waiting_.back()->results.get_future();
+  }
+
+  void run() {
+    for (;;) {
+      Jobs jobs;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return ended_ || !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        jobs.swap(waiting_);
+        metrics_.add(name_, Metrics::waiting, -std::exchange(texts_, 0));
+      }
+      if (jobs.size() == 1 || !compute_together(jobs))
+        for (const std::unique_ptr<Job>& job : jobs) compute_alone(*job);
+    }
+  }
+
+  // Returns false if the call fails, for example because of one of the texts.
+  bool compute_together(Jobs& jobs) {
+    std::vector<Input> inputs;
+    for (const std::unique_ptr<Job>& job : jobs) inputs.insert(inputs.end(), job->inputs.begin(), job->inputs.end());
+    std::vector<Result> results;
+    try {
+      metrics_.add_batch(name_, std::ssize(inputs));
+      results = compute_(inputs);
+    } catch (const std::exception&) {
+      return false;
+    }
+    auto next = std::make_move_iterator(results.begin());
+    for (const std::unique_ptr<Job>& job : jobs) {
+      const auto end = next + std::ssize(job->inputs);
+      job->results.set_value(std::vector<Result>(next, end));
+      next = end;
+    }
+    return true;
+  }
+
+  void compute_alone(Job& job) {
+    try {
+      metrics_.add_batch(name_, std::ssize(job.inputs));
+      job.results.set_value(compute_(job.inputs));
+    } catch (...) {
+      job.results.set_exception(std::current_exception());
+    }
+  }
+
+  const std::string name_;
+  const Compute compute_;
+  const Settings& settings_;
+  Metrics& metrics_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Jobs waiting_;
+  std::int64_t texts_ = 0;  // the number of waiting texts
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace serve

@@ -1,0 +1,33 @@
+#include "serve/http_error.h"
+
+#include <weft/error.h>
+
+#include <new>
+
+namespace serve {
+namespace {
+
+const char* type_of(int status) {
+  if (status == 401) return "authentication_error";
+  if (status == 429) return "rate_limit_error";
+  return status < 500 ? "invalid_request_error" : "server_error";
+}
+
+}  // namespace
+
+Json error_json(const HttpError& error) {
+  const Json param = error.param.empty() ? Json() : Json(error.param);
+  return {
+      {"error", {{"message", error.what()}, {"type", type_of(error.status)}, {"param", param}, {"code", error.code}}}};
+}
+
+std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+HttpError http_error(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const HttpError*>(&error)) return *known;
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return {503, "out_of_memory", "out of memory"};
+  if (dynamic_cast<const weft::Error*>(&error) != nullptr) return {400, "invalid_value", error.what()};
+  return {500, "internal_error", error.what()};
+}
+
+}  // namespace serve

@@ -1,0 +1,253 @@
+#include "serve/http_server.h"
+
+#include <httplib.h>
+#include <weft/error.h>
+
+#include <thread>
+
+#include "serve/endpoints.h"
+#include "serve/peer.h"
+#include "serve/running_requests.h"
+
+namespace serve {
+namespace {
+
+using httplib::Request;
+using httplib::Response;
+
+constexpr int socket_seconds = 10;     // longest time that a connection may take to send or receive the next bytes
+constexpr int keep_alive_seconds = 5;  // after that, a connection without a request is closed
+
+// Compares all characters, so that the time tells nothing about the key.
+bool same_key(const std::string& a, const std::string& b) {
+  std::size_t differences = a.size() ^ b.size();
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+    differences |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return differences == 0;
+}
+
+HttpError shutting_down() { return {503, "shutting_down", "the server is shutting down"}; }
+
+void set_error(Response& response, const HttpError& error) {
+  response.status = error.status;
+  if (error.status == 401) response.set_header("WWW-Authenticate", "Bearer");
+  if (error.status == 429 || error.status == 503) response.set_header("Retry-After", "1");
+  response.set_content(json_text(error_json(error)), "application/json");
+}
+
+// Writes an error and closes the connection, because the rest of the request has not been read. httplib closes a
+// connection if the provider of the content returns false.
+void set_error_and_close(Response& response, const HttpError& error) {
+  set_error(response, error);
+  const std::string body = std::exchange(response.body, {});
+  response.headers.erase("Content-Type");
+  response.set_header("Connection", "close");
+  response.set_content_provider(body.size(), "application/json",
+                                [body](std::size_t, std::size_t, httplib::DataSink& sink) {
+                                  sink.write(body.data(), body.size());
+                                  return false;
+                                });
+}
+
+// The option SO_REUSEPORT, which httplib sets by default, would let two servers share a port.
+void set_socket_options(socket_t socket) {
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+}
+
+}  // namespace
+
+struct HttpServer::Impl {
+  const Settings& settings;
+  Models& models;
+  Metrics& metrics;
+  httplib::Server server;
+  RunningRequests running;
+  std::thread accepting;
+
+  Impl(const Settings& the_settings, Models& the_models, Metrics& the_metrics)
+      : settings(the_settings), models(the_models), metrics(the_metrics) {
+    const auto threads = static_cast<std::size_t>(settings.connections);
+    server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
+    server.set_socket_options(set_socket_options);
+    server.set_tcp_nodelay(true);
+    server.set_read_timeout(socket_seconds);
+    server.set_write_timeout(socket_seconds);
+    server.set_keep_alive_timeout(keep_alive_seconds);
+    server.set_keep_alive_max_count(1000);
+    server.set_pre_routing_handler([this](const Request& q, Response& r) { return check(q, r); });
+    server.set_error_handler([](const Request&, Response& r) { describe_error(r); });
+    server.set_exception_handler([](const Request&, Response& r, std::exception_ptr error) { on_exception(r, error); });
+    server.set_logger([this](const Request& q, const Response& r) { metrics_of(q, r); });
+    for (const Endpoint& endpoint : endpoints()) add(endpoint);
+  }
+
+  static const Endpoint* endpoint_of(const Request& request) {
+    const Endpoint* other_method = nullptr;
+    for (const Endpoint& endpoint : endpoints()) {
+      if (request.path != endpoint.path) continue;
+      const bool is_head = request.method == "HEAD" && std::string(endpoint.method) == "GET";
+      if (is_head || request.method == endpoint.method) return &endpoint;
+      other_method = &endpoint;
+    }
+    if (other_method != nullptr)
+      throw HttpError(405, "wrong_method",
+                      "expected " + std::string(other_method->method) + " " + request.path + ", got " + request.method);
+    throw HttpError(404, "unknown_path", "there is no path " + request.path + "; /openapi.json lists the paths");
+  }
+
+  // Checks everything that is known before the body is read.
+  void check_head(const Request& request) const {
+    const Endpoint* endpoint = endpoint_of(request);
+    if (endpoint->needs_key && !settings.api_key.empty() &&
+        !same_key(request.get_header_value("Authorization"), "Bearer " + settings.api_key))
+      throw HttpError(401, "invalid_api_key",
+                      "expected the header Authorization: Bearer KEY with the key of this server");
+    const bool has_length = request.has_header("Content-Length"), is_chunked = request.has_header("Transfer-Encoding");
+    if (endpoint->answer == nullptr) {
+      if (is_chunked || (has_length && request.get_header_value("Content-Length") != "0"))
+        throw HttpError(400, "unexpected_body", "expected no body for " + request.method + " " + request.path);
+      return;
+    }
+    if (has_length && is_chunked)
+      throw HttpError(400, "invalid_header", "expected either Content-Length or Transfer-Encoding, got both");
+    if (has_length &&
+        request.get_header_value<std::uint64_t>("Content-Length") > static_cast<std::uint64_t>(settings.max_body))
+      throw too_large();
+    if (request.has_header("Content-Encoding"))
+      throw HttpError(415, "unsupported_encoding", "expected a body without Content-Encoding");
+    const std::string type = request.get_header_value("Content-Type");
+    if ((has_length || is_chunked) && type.rfind("application/json", 0) != 0)
+      throw HttpError(415, "unsupported_type",
+                      "expected the header Content-Type: application/json, got \"" + type + "\"");
+  }
+
+  HttpError too_large() const {
+    return {413, "body_too_large", "expected a body of at most " + std::to_string(settings.max_body) + " bytes"};
+  }
+
+  httplib::Server::HandlerResponse check(const Request& request, Response& response) const {
+    try {
+      if (running.is_draining()) throw shutting_down();
+      check_head(request);
+      return httplib::Server::HandlerResponse::Unhandled;
+    } catch (const HttpError& error) {
+      set_error_and_close(response, error);
+    }
+    return httplib::Server::HandlerResponse::Handled;
+  }
+
+  void add(const Endpoint& endpoint) {
+    if (endpoint.answer == nullptr) {
+      server.Get(endpoint.path, [this, &endpoint](const Request&, Response& response) {
+        response.set_content(endpoint.text(models, metrics), endpoint.type);
+      });
+      return;
+    }
+    server.Post(endpoint.path,
+                [this, &endpoint](const Request& request, Response& response, const httplib::ContentReader& reader) {
+                  const auto token = running.begin();
+                  std::string body;
+                  if (token == nullptr) set_error_and_close(response, shutting_down());
+                  else if (read_body(request, reader, response, body)) answer(endpoint, request, response, body, token);
+                });
+  }
+
+  // Returns false and sets an error if the body is too large or does not arrive in time.
+  bool read_body(const Request& request, const httplib::ContentReader& reader, Response& response, std::string& body) {
+    if (!request.has_header("Content-Length") && !request.has_header("Transfer-Encoding")) return true;
+    const auto until = Clock::now() + std::chrono::duration<double>(settings.timeout);
+    bool is_too_large = false;
+    const bool is_read = reader([&](const char* bytes, std::size_t count) {
+      is_too_large = body.size() + count > static_cast<std::size_t>(settings.max_body);
+      if (is_too_large || Clock::now() > until) return false;
+      body.append(bytes, count);
+      return true;
+    });
+    if (is_read) return true;
+    set_error_and_close(
+        response, is_too_large ? too_large() : HttpError(408, "incomplete_body", "the body did not arrive completely"));
+    return false;
+  }
+
+  void answer(const Endpoint& endpoint, const Request& request, Response& response, const std::string& text,
+              const std::shared_ptr<void>& token) {
+    try {
+      Body body(text.empty() ? "{}" : text);
+      const auto time = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings.timeout));
+      const auto check = [this, peer = Peer(request.remote_addr, request.remote_port)] {
+        if (peer.has_gone()) throw HttpError(499, "client_gone", "the client has gone away");
+        if (running.has_to_end()) throw shutting_down();
+      };
+      Call call{body, settings, models, metrics, Clock::now() + time, check};
+      const Reply reply = endpoint.answer(call);
+      if (!reply.stream) return response.set_content(json_text(reply.json), "application/json");
+      response.set_header("Cache-Control", "no-cache");
+      response.set_header("X-Accel-Buffering", "no");  // nginx then passes on each part immediately
+      response.set_chunked_content_provider(
+          "text/event-stream",
+          [token, stream = reply.stream](std::size_t, httplib::DataSink& sink) { return write(stream, sink); });
+    } catch (const std::exception& error) {
+      set_error(response, http_error(error));
+    }
+  }
+
+  // Writes the whole stream in one call, so that httplib doesn't cut it off when the server stops.
+  static bool write(const std::function<void(const Write&)>& stream, httplib::DataSink& sink) {
+    const auto send = [&](const std::string& text) { return sink.write(text.data(), text.size()); };
+    try {
+      stream(send);
+    } catch (const std::exception& thrown) {
+      const HttpError error = http_error(thrown);
+      if (error.status == 499 || !send("data: " + json_text(error_json(error)) + "\n\n")) return false;
+    }
+    sink.done();
+    return true;
+  }
+
+  // Describes the errors that httplib found itself.
+  static void describe_error(Response& response) {
+    if (!response.body.empty() || response.has_header("Content-Type")) return;
+    set_error(response, HttpError(response.status, "invalid_request", "expected a request in the form of HTTP/1.1"));
+  }
+
+  static void on_exception(Response& response, const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& known) {
+      set_error(response, http_error(known));
+    }
+  }
+
+  void metrics_of(const Request& request, const Response& response) {
+    for (const Endpoint& endpoint : endpoints())
+      if (request.path == endpoint.path) return metrics.count_request(endpoint.path, response.status);
+    metrics.count_request("other", response.status);
+  }
+};
+
+HttpServer::HttpServer(const Settings& settings, Models& models, Metrics& metrics)
+    : impl_(std::make_unique<Impl>(settings, models, metrics)) {}
+
+HttpServer::~HttpServer() {
+  if (!impl_->accepting.joinable()) return;
+  impl_->server.stop();
+  impl_->accepting.join();
+}
+
+int HttpServer::start() {
+  const Settings& settings = impl_->settings;
+  int port = static_cast<int>(settings.port);
+  if (port == 0) port = impl_->server.bind_to_any_port(settings.host);
+  else if (!impl_->server.bind_to_port(settings.host, port)) port = -1;
+  if (port < 0)
+    throw weft::Error("can't listen on " + settings.host + ":" + std::to_string(settings.port) +
+                      "; expected an address of this machine, and a port that no other program uses");
+  impl_->accepting = std::thread([this] { impl_->server.listen_after_bind(); });
+  while (!impl_->server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return port;
+}
+
+void HttpServer::drain() { impl_->running.drain(std::chrono::duration<double>(impl_->settings.drain)); }
+
+}  // namespace serve

@@ -1,0 +1,92 @@
+// POST /classify, /fill-mask and /predict.
+#include <algorithm>
+
+#include "answer/predictions.h"
+#include "serve/texts.h"
+
+namespace serve {
+namespace {
+
+Json labeled(const std::vector<weft::Prediction>& predictions) { return {{"labels", as_json(predictions, "label")}}; }
+
+std::vector<Json> numbers_of(const ServedModel& model, const std::vector<std::vector<double>>& all) {
+  const std::vector<std::string>& names = model.checkpoint().info.labels;
+  std::vector<Json> results;
+  for (const std::vector<double>& numbers : all) {
+    Json named = Json::object();
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      named[i < names.size() ? names[i] : std::to_string(i + 1)] = numbers[i];
+    results.push_back({{"numbers", named}});
+  }
+  return results;
+}
+
+// The predictions are in descending order of probability.
+std::vector<Json> labels_of(std::vector<std::vector<weft::Prediction>> all, double threshold) {
+  std::vector<Json> results;
+  for (std::vector<weft::Prediction>& labels : all) {
+    std::erase_if(labels, [&](const weft::Prediction& p) { return p.probability < threshold; });
+    results.push_back(labeled(labels));
+  }
+  return results;
+}
+
+std::vector<Json> tags_of(const std::vector<Tags>& all) {
+  std::vector<Json> results;
+  for (const Tags& tags : all) {
+    Json words = Json::array();
+    for (const auto& [word, tag] : tags) words.push_back({{"word", word}, {"tag", tag}});
+    results.push_back({{"words", words}});
+  }
+  return results;
+}
+
+}  // namespace
+
+Reply classify(Call& call) {
+  const auto model = model_of(call);
+  auto& classifier = model->classifier();
+  const GivenTexts given = given_texts(call, *model);
+  const std::int64_t top = call.body.integer("top", 1, {0});
+  const double threshold = call.body.number("threshold", 0, {0, 1});
+  call.body.check_all_read();
+  std::vector<Json> results;
+  for (const std::vector<double>& probabilities : classifier(given.texts, call.until))
+    results.push_back(labeled(model->best(probabilities, top, threshold)));
+  return reply_with(*model, given, std::move(results));
+}
+
+Reply fill_mask(Call& call) {
+  const auto model = model_of(call);
+  auto& mask_filler = model->mask_filler();
+  const GivenTexts given = given_texts(call, *model);
+  const std::int64_t top = call.body.integer("top", 5, {0});
+  const double threshold = call.body.number("threshold", 0, {0, 1});
+  call.body.check_all_read();
+  std::vector<MaskedText> masked;
+  for (const std::string& text : given.texts) masked.push_back({text, top, threshold});
+  std::vector<Json> results;
+  for (const weft::FilledText& filled : mask_filler(masked, call.until)) {
+    Json gaps = Json::array();
+    for (const auto& gap : filled.gaps) gaps.push_back(as_json(gap, "symbol"));
+    results.push_back({{"text", filled.text}, {"gaps", gaps}});
+  }
+  return reply_with(*model, given, std::move(results));
+}
+
+Reply predict(Call& call) {
+  const auto model = model_of(call);
+  const GivenTexts given = given_texts(call, *model);
+  if (auto* labels = model->labels()) {
+    const double threshold = call.body.number("threshold", 0.5, {0, 1});
+    call.body.check_all_read();
+    return reply_with(*model, given, labels_of((*labels)(given.texts, call.until), threshold));
+  }
+  call.body.check_all_read();
+  if (auto* numbers = model->numbers())
+    return reply_with(*model, given, numbers_of(*model, (*numbers)(given.texts, call.until)));
+  if (auto* tags = model->tags()) return reply_with(*model, given, tags_of((*tags)(given.texts, call.until)));
+  model->refuse("/predict");
+}
+
+}  // namespace serve

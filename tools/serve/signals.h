@@ -1,0 +1,15 @@
+// The signals that a server obeys.
+#pragma once
+
+namespace serve {
+
+enum class Wish { stop, reload };
+
+// Blocks SIGINT, SIGTERM and SIGHUP. Call this before the first thread starts, because threads inherit it.
+void block_signals();
+// Waits for SIGINT or SIGTERM (stop), or SIGHUP (reload).
+Wish wait_for_signal();
+// After this call, SIGINT and SIGTERM end the process immediately.
+void unblock_stop_signals();
+
+}  // namespace serve

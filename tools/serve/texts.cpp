@@ -1,0 +1,58 @@
+#include "serve/texts.h"
+
+namespace serve {
+namespace {
+
+// Returns the text of one item.
+std::string text_of(const Json& item, const std::string& field, Call& call, const ServedModel& model) {
+  const bool reads_pairs = model.checkpoint().info.pairs;
+  if (!reads_pairs && item.is_string()) {
+    check_text(item.get<std::string>(), field, call.settings);
+    return item.get<std::string>();
+  }
+  if (reads_pairs && item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string()) {
+    for (const Json& text : item) check_text(text.get<std::string>(), field, call.settings);
+    return weft::text_pair(item[0].get<std::string>(), item[1].get<std::string>());
+  }
+  throw wrong(field, std::string("expected ") +
+                         (reads_pairs ? "a pair of texts, such as [\"first\", \"second\"]" : "a text") + ", got " +
+                         shown(item));
+}
+
+}  // namespace
+
+void check_text(const std::string& text, const std::string& field, const Settings& settings) {
+  if (std::ssize(text) > settings.max_prompt)
+    throw wrong(field, "expected a text of at most " + std::to_string(settings.max_prompt) + " bytes, got " +
+                           std::to_string(text.size()));
+  if (text.find('\0') != std::string::npos) throw wrong(field, "expected a text without zero bytes, got one with them");
+}
+
+GivenTexts given_texts(Call& call, const ServedModel& model) {
+  const Json text = call.body.value("text"), texts = call.body.value("texts");
+  if (text.is_null() == texts.is_null())
+    throw HttpError(400, "invalid_value", "expected either the field \"text\" or the field \"texts\"", "text");
+  GivenTexts given{{}, texts.is_null()};
+  if (given.is_single) {
+    given.texts.push_back(text_of(text, "text", call, model));
+    return given;
+  }
+  if (!texts.is_array() || texts.empty()) throw wrong("texts", "expected a list of texts, got " + shown(texts));
+  for (const Json& item : texts) given.texts.push_back(text_of(item, "texts", call, model));
+  return given;
+}
+
+Reply reply_with(const ServedModel& model, const GivenTexts& given, std::vector<Json> results) {
+  Json json = {{"model", model.name()}};
+  if (given.is_single) json["result"] = std::move(results.front());
+  else json["results"] = std::move(results);
+  return {json};
+}
+
+std::int64_t count_symbols(const ServedModel& model, const std::vector<std::string>& texts) {
+  std::int64_t count = 0;
+  for (const std::string& text : texts) count += std::ssize(model.checkpoint().tokenizer->encode(text));
+  return count;
+}
+
+}  // namespace serve
