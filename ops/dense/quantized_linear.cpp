@@ -1,5 +1,6 @@
 // quantized_linear: checks the arguments and makes the operands contiguous for the driver.
 #include <string>
+#include <type_traits>
 
 #include "base/common.h"
 #include "dense/quantized_product.h"
@@ -77,8 +78,10 @@ Tensor quantized_linear(const Tensor& x, const QuantizedWeight& weight, const Te
     Tensor y = Tensor::empty(check(x, weight, bias, epilogue), x.dtype());
     const Tensor panels = weight.panels();
     const Tensor dense_bias = bias.defined() ? raw::contiguous(as_dtype(bias, DType::f32)) : bias;
-    if (x.dtype() == DType::f32) product<float>(x, panels, weight, dense_bias, epilogue, y);
-    else product<bfloat16>(x, panels, weight, dense_bias, epilogue, y);
+    with_floating(who, x.dtype(), [&](auto* type) {
+      using T = element_of<decltype(type)>;
+      if constexpr (!std::is_same_v<T, double>) product<T>(x, panels, weight, dense_bias, epilogue, y);
+    });
     return y;
   });
 }

@@ -40,6 +40,9 @@ function(weft_compile_settings target)
     target_compile_definitions(${target} PRIVATE _WIN32_WINNT=0x0A00)
   endif()
   target_compile_definitions(${target} PRIVATE "WEFT_BUILT_ISAS=\"${names}\"" "WEFT_PROCESSOR=\"${WEFT_PROCESSOR}\"")
+  if(WEFT_F32_ONLY)
+    target_compile_definitions(${target} PRIVATE WEFT_F32_ONLY)
+  endif()
   if(WEFT_SANITIZE)
     # These checks would double the compile time. AddressSanitizer finds the same errors, or weft has no such casts.
     target_compile_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE} -fno-sanitize=null,object-size,pointer-overflow,vptr

@@ -25,14 +25,21 @@ std::string describe(const Tensor& x);
 /// `with_real(name(), x.dtype(), [&](auto* type) { using T = element_of<decltype(type)>; … });`
 template <class F>
 auto with_real(const char* op, DType dtype, F f) {
+#if defined(WEFT_F32_ONLY)  // weft itself is compiled with this definition if it has no operations on other dtypes
+  if (dtype != DType::f32)
+    fail(op, std::string("expected f32, the only dtype of this build, got ") + dtype_name(dtype));
+#else
   if (dtype == DType::f64) return f(static_cast<double*>(nullptr));
   if (dtype != DType::f32) fail(op, std::string("expected dtype f32 or f64, got ") + dtype_name(dtype));
+#endif
   return f(static_cast<float*>(nullptr));
 }
 /// Like with_real, but also accepts bf16. In this case, f receives a null pointer of type bfloat16*.
 template <class F>
 auto with_floating(const char* op, DType dtype, F f) {
+#if !defined(WEFT_F32_ONLY)
   if (dtype == DType::bf16) return f(static_cast<bfloat16*>(nullptr));
+#endif
   return with_real(op, dtype, f);
 }
 /// The type that P points to: float, double or bfloat16. P is the type of the pointer that with_real or with_floating
