@@ -25,7 +25,7 @@ endif()
 foreach(tool cc c++ ar ranlib)
   set(target "")
   if(tool MATCHES "^c")
-    set(target "-target ${WEFT_TARGET}")
+    set(target "-target ${WEFT_TARGET} -fno-sanitize=undefined")  # which zig adds where -O is missing
   endif()
   if(NOT EXISTS ${folder}/${tool})
     file(WRITE ${folder}/${tool} "#!/bin/sh\nexec '${zig}/zig' ${tool} ${target} \"$@\"\n")
