@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "system/cpuid.h"
 #include "system/hwcap.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/isas.h"
@@ -13,9 +14,8 @@
 // replace these tests. "other" has no features to test.
 #define ON_other(questions) questions
 #if defined(__x86_64__)
-// This test also checks, with XGETBV, that the operating system saves the wide registers.
 #define HAS(feature) \
-  if (!__builtin_cpu_supports(#feature)) return #feature;
+  if (!cpuid::has(cpuid::feature)) return #feature;
 #define ON_x86_64(questions) questions
 #define ON_aarch64(questions) return "an aarch64 processor";
 #elif defined(__aarch64__)
