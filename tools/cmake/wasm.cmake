@@ -1,6 +1,6 @@
 # A toolchain for WebAssembly: Emscripten builds, and node runs the programs (Debian: apt-get install emscripten nodejs).
-# WebAssembly with 128-bit vectors and exceptions runs in browsers
-# since Chromium 95, Firefox 100 and Safari 16.4, and in node since version 17.
+# WebAssembly with 128-bit vectors and exceptions runs in browsers since Chromium 95, Firefox 100 and Safari 16.4, and in
+# node since version 17.
 execute_process(COMMAND em-config EMSCRIPTEN_ROOT OUTPUT_VARIABLE root OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "weft for WebAssembly needs Emscripten 3.1.6 or newer and found none (Debian: apt-get install emscripten)")

@@ -124,8 +124,8 @@ Command page_command(CLI::App& weft, weft::Ranks*) {
       "Examples:\n"
       "  weft page packages --out packages.html\n"
       "  weft page book --out book.html --title \"A play\"\n"
-      "The page is a single file and needs no server and no network. The model must be a classifier of texts or a\n"
-      "causal language model. It is quantized to int8, unless it is already quantized. A text after # in the page's\n"
-      "address is classified or continued at once.");
+      "The page is a single file and needs no server and no network. The model must be a classifier of\n"
+      "texts or a causal language model. It is quantized to int8, unless it is already quantized. A text\n"
+      "after # in the page's address is classified or continued at once.");
   return {command, [o] { return write_page(*o); }};
 }
