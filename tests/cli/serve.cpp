@@ -18,6 +18,7 @@ TEST_CASE("serve: without cpp-httplib, the command says what is missing") {
 
 #include <cstring>
 #include <future>
+#include <thread>
 
 #include "served.h"
 #include "tools/serve/utf8_pieces.h"
@@ -195,7 +196,7 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
         {R"({"best_of": 3})", 400, "best_of: weft does not support this field"},
         {R"({"tempratur": 3})", 400, "there is no field \"tempratur\""},
         {R"({"model": "x"})", 404, "there is no model \"x\"; there is lm"},
-        {R"({"n": 2})", 429, "the model \"lm\" is busy: 0 texts are waiting, and at most 1 may wait"},
+        {R"({"n": 2})", 400, "n: the number of texts is 2, but at most 1 may wait for a model"},
         {std::string(9001, ' '), 413, "expected a body of at most 9000 bytes"},
     };
     for (const Case& wrong : cases) {
@@ -205,14 +206,35 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
       CHECK(contains(response.error(), wrong.message));
     }
     httplib::Client client = served.client();
-    CHECK(client.Post("/v1/completions", R"({"n": 2})", "application/json")->has_header("Retry-After"));
     CHECK(client.Post("/v1/completions", "{}", "text/plain")->status == 415);
+    CHECK(client.Post("/v1/completions", {{"Content-Length", "2x"}}, "{}", "application/json")->status == 400);
     CHECK(client.Post("/nothing", "{}", "application/json")->status == 404);
     CHECK(client.Get("/v1/completions")->status == 405);
     const auto endless = [](std::size_t, httplib::DataSink& sink) { return sink.write("          ", 10); };
     const auto endless_body = client.Post("/v1/completions", endless, "application/json");  // in chunks
     CHECK((!endless_body || endless_body->status == 413));
     CHECK(post(served, "/v1/completions", {{"max_tokens", 1}}).status == 200);
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: a full queue refuses requests") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const std::string options = " --max-tokens 1000000 --max-batch 1 --max-queue 1";
+  const Outcome outcome = serve((folder / "lm") + options, [](const Served& served) {
+    std::future<Response> second;
+    stream(served, {{"max_tokens", 1000000}}, [&](std::size_t) {  // keeps the model busy
+      second = std::async(std::launch::async, [&] { return post(served, "/v1/completions", {{"max_tokens", 1}}); });
+      while (metric(served, "weft_waiting_texts") != "1") std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      httplib::Client client = served.client();
+      const auto third = client.Post("/v1/completions", "{}", "application/json");
+      CHECK(third->status == 429);
+      CHECK(third->has_header("Retry-After"));
+      CHECK(contains(third->body, "the queue of the model \\\"lm\\\" is full (--max-queue 1)"));
+      return false;
+    });
+    CHECK(second.get().status == 200);
   });
   CHECK(outcome.code == 0);
 }

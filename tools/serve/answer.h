@@ -11,10 +11,17 @@
 #include <optional>
 
 #include "serve/http_error.h"
+#include "serve/settings.h"
 
 namespace serve {
 
 using Clock = std::chrono::steady_clock;
+
+// Returns the error for a request whose texts have no room in the queue of a model.
+inline HttpError queue_full(const std::string& model, const Settings& settings) {
+  return {429, "queue_full",
+          "the queue of the model \"" + model + "\" is full (--max-queue " + std::to_string(settings.max_queue) + ")"};
+}
 
 struct Piece {
   std::size_t text = 0;                              // index of the text in the request

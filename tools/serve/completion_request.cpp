@@ -7,8 +7,6 @@
 namespace serve {
 namespace {
 
-constexpr std::int64_t most_texts = 128;  // of one request
-
 std::uint64_t random_seed() {
   std::random_device random;
   return random();
@@ -61,7 +59,7 @@ CompletionRequest completion_request(Call& call) {
   Body& body = call.body;
   CompletionRequest r;
   r.prompts = body.value("prompt").is_null() ? std::vector<std::string>{""} : body.texts("prompt");
-  r.n = body.integer("n", 1, {1, most_texts});
+  r.n = body.integer("n", 1, {1, 128});
   r.options.tokens = body.integer("max_tokens", 16, {0, call.settings.max_tokens});
   r.options.temperature = body.number("temperature", 1, {0});
   r.options.top_p = body.number("top_p", 1, {0, 1, true});
@@ -79,9 +77,7 @@ CompletionRequest completion_request(Call& call) {
   body.check_all_read();
   if (r.prompts.empty()) throw wrong("prompt", "expected at least one text, got an empty list");
   for (const std::string& prompt : r.prompts) check_text(prompt, "prompt", call.settings);
-  if (std::ssize(r.prompts) * r.n > most_texts)
-    throw wrong("prompt", "expected at most " + std::to_string(most_texts) + " texts (prompts times n), got " +
-                              std::to_string(std::ssize(r.prompts) * r.n));
+  check_count(r.prompts.size() * static_cast<std::size_t>(r.n), r.n > 1 ? "n" : "prompt", call.settings);
   return r;
 }
 

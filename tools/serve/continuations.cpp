@@ -37,10 +37,7 @@ void Continuations::add(const std::vector<Prompt>& prompts, const std::shared_pt
   const std::lock_guard lock(mutex_);
   const auto cancelled = std::erase_if(waiting_, [](const Waiting& w) { return w.text.answer->is_cancelled(); });
   metrics_.add(name_, Metrics::waiting, -static_cast<std::int64_t>(cancelled));
-  if (std::ssize(waiting_) + std::ssize(prompts) > settings_.max_queue)
-    throw HttpError(429, "queue_full",
-                    "the model \"" + name_ + "\" is busy: " + std::to_string(waiting_.size()) +
-                        " texts are waiting, and at most " + std::to_string(settings_.max_queue) + " may wait");
+  if (std::ssize(waiting_) + std::ssize(prompts) > settings_.max_queue) throw queue_full(name_, settings_);
   for (std::size_t i = 0; i < prompts.size(); ++i) waiting_.push_back({{answer, i, Clock::now()}, prompts[i]});
   metrics_.add(name_, Metrics::waiting, std::ssize(prompts));
   changed_.notify_all();

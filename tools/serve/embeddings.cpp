@@ -36,6 +36,7 @@ Reply embeddings(Call& call) {
   call.body.text("user");
   call.body.check_all_read();
   if (texts.empty()) throw wrong("input", "expected a text or a list of texts, got nothing");
+  check_count(texts.size(), "input", call.settings);
   if (format != "float" && format != "base64")
     throw wrong("encoding_format", "expected float or base64, got \"" + format + "\"");
   for (const std::string& text : texts) check_text(text, "input", call.settings);

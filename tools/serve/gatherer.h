@@ -57,10 +57,7 @@ class Gatherer {
   std::future<std::vector<Result>> add(std::vector<Input> inputs) {
     const std::lock_guard lock(mutex_);
     const auto count = std::ssize(inputs);
-    if (texts_ + count > settings_.max_queue)
-      throw HttpError(429, "queue_full",
-                      "the model \"" + name_ + "\" is busy: " + std::to_string(texts_) +
-                          " texts are waiting, and at most " + std::to_string(settings_.max_queue) + " may wait");
+    if (texts_ + count > settings_.max_queue) throw queue_full(name_, settings_);
     waiting_.push_back(std::make_unique<Job>(Job{std::move(inputs), {}}));
     texts_ += count;
     metrics_.add(name_, Metrics::waiting, count);

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "console/number.h"
 #include "serve/endpoints.h"
 #include "serve/peer.h"
 #include "serve/running_requests.h"
@@ -111,15 +112,20 @@ struct HttpServer::Impl {
     }
     if (has_length && is_chunked)
       throw HttpError(400, "invalid_header", "expected either Content-Length or Transfer-Encoding, got both");
-    if (has_length &&
-        request.get_header_value<std::uint64_t>("Content-Length") > static_cast<std::uint64_t>(settings.max_body))
-      throw too_large();
+    if (has_length) check_length(request.get_header_value("Content-Length"));
     if (request.has_header("Content-Encoding"))
       throw HttpError(415, "unsupported_encoding", "expected a body without Content-Encoding");
     const std::string type = request.get_header_value("Content-Type");
     if ((has_length || is_chunked) && type.rfind("application/json", 0) != 0)
       throw HttpError(415, "unsupported_type",
                       "expected the header Content-Type: application/json, got \"" + type + "\"");
+  }
+
+  void check_length(const std::string& typed) const {
+    const auto length = parse_decimal<std::int64_t>(typed);
+    if (!length || *length < 0)
+      throw HttpError(400, "invalid_header", "Content-Length: expected a number of bytes, got \"" + typed + "\"");
+    if (*length > settings.max_body) throw too_large();
   }
 
   HttpError too_large() const {

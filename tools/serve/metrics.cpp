@@ -1,6 +1,6 @@
 #include "serve/metrics.h"
 
-#include "console/number.h"
+#include <cstdio>
 
 namespace serve {
 namespace {
@@ -16,6 +16,12 @@ std::string label(const std::string& name, const std::string& value) {
     text += c;
   }
   return text + "\"";
+}
+
+std::string decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
 }
 
 std::string line(const std::string& name, const std::string& labels, const std::string& value) {
@@ -37,9 +43,9 @@ void Histogram::add(double value) {
 std::string Histogram::text(const std::string& name, const std::string& labels) const {
   std::string text;
   for (std::size_t i = 0; i < bounds_.size(); ++i)
-    text += line(name + "_bucket", labels + "," + label("le", as_text(bounds_[i])), std::to_string(counts_[i]));
+    text += line(name + "_bucket", labels + "," + label("le", decimal(bounds_[i])), std::to_string(counts_[i]));
   text += line(name + "_bucket", labels + "," + label("le", "+Inf"), std::to_string(count_));
-  return text + line(name + "_sum", labels, as_text(sum_)) + line(name + "_count", labels, std::to_string(count_));
+  return text + line(name + "_sum", labels, decimal(sum_)) + line(name + "_count", labels, std::to_string(count_));
 }
 
 void Metrics::count_request(const std::string& path, int status) {

@@ -28,6 +28,12 @@ void check_text(const std::string& text, const std::string& field, const Setting
   if (text.find('\0') != std::string::npos) throw wrong(field, "expected a text without zero bytes, got one with them");
 }
 
+void check_count(std::size_t texts, const std::string& field, const Settings& settings) {
+  if (static_cast<std::int64_t>(texts) > settings.max_queue)
+    throw wrong(field, "the number of texts is " + std::to_string(texts) + ", but at most " +
+                           std::to_string(settings.max_queue) + " may wait for a model");
+}
+
 GivenTexts given_texts(Call& call, const ServedModel& model) {
   const Json text = call.body.value("text"), texts = call.body.value("texts");
   if (text.is_null() == texts.is_null())
@@ -38,6 +44,7 @@ GivenTexts given_texts(Call& call, const ServedModel& model) {
     return given;
   }
   if (!texts.is_array() || texts.empty()) throw wrong("texts", "expected a list of texts, got " + shown(texts));
+  check_count(texts.size(), "texts", call.settings);
   for (const Json& item : texts) given.texts.push_back(text_of(item, "texts", call, model));
   return given;
 }

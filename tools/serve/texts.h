@@ -10,6 +10,9 @@ namespace serve {
 // Throws an HttpError if a text is too long or contains a zero byte.
 void check_text(const std::string& text, const std::string& field, const Settings& settings);
 
+// Throws an HttpError if a request has more texts than may wait for a model.
+void check_count(std::size_t texts, const std::string& field, const Settings& settings);
+
 // The texts of the fields "text" or "texts".
 struct GivenTexts {
   std::vector<std::string> texts;  // each is a text, or a pair (weft::text_pair)
