@@ -30,8 +30,6 @@ TEST_CASE("serve: without cpp-httplib, the command says what is missing") {
 namespace weft::test {
 namespace {
 
-using Json = nlohmann::json;
-
 // Returns the text that weft generate prints after the prompt.
 std::string generated(const std::string& folder, const std::string& prompt, const std::string& options) {
   const Outcome outcome = weft("generate " + folder + " --prompt '" + prompt + "' " + options);
@@ -53,31 +51,33 @@ TEST_CASE("serve: completions have the text of weft generate, with and without a
   const std::string text = generated(folder / "lm", "line 7", "--tokens 50 --seed 4 --temperature 0.7 --top-p 0.9");
   const std::string other = generated(folder / "lm", "fox", "--tokens 50 --seed 5 --temperature 0.7 --top-p 0.9");
   const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
-    const Json request = {{"prompt", "line 7"}, {"max_tokens", 50}, {"seed", 4}, {"temperature", 0.7}, {"top_p", 0.9}};
+    const nlohmann::json request = {
+        {"prompt", "line 7"}, {"max_tokens", 50}, {"seed", 4}, {"temperature", 0.7}, {"top_p", 0.9}};
     const Response one = post(served, "/v1/completions", request);
     REQUIRE(one.status == 200);
     CHECK(text_of(one) == text);
     CHECK(one.json.at("model") == "lm");
     CHECK(one.json.at("choices").at(0).at("finish_reason") == "length");
-    CHECK(one.json.at("usage") == Json{{"prompt_tokens", 6}, {"completion_tokens", 50}, {"total_tokens", 56}});
+    CHECK(one.json.at("usage") ==
+          nlohmann::json{{"prompt_tokens", 6}, {"completion_tokens", 50}, {"total_tokens", 56}});
     CHECK(text_of(stream(served, request)) == text);
 
-    Json several = request;
+    nlohmann::json several = request;
     several.update({{"prompt", {"line 7", "fox"}}, {"n", 2}, {"echo", true}, {"logprobs", 0}});
     const Response all = post(served, "/v1/completions", several);
     CHECK(text_of(all, 0) == "line 7" + text);
     CHECK(text_of(all, 3) == "fox" + other);
     CHECK(all.json.at("usage").at("prompt_tokens") == 9);
-    const Json logprobs = all.json.at("choices").at(0).at("logprobs");
+    const nlohmann::json logprobs = all.json.at("choices").at(0).at("logprobs");
     CHECK(logprobs.at("tokens").size() == 50);
     CHECK(logprobs.at("text_offset").at(0) == 6);
     CHECK(logprobs.at("token_logprobs").at(49) < 0);
     several["stream_options"] = {{"include_usage", true}};
-    const std::vector<Json> parts = stream(served, several);
+    const std::vector<nlohmann::json> parts = stream(served, several);
     for (std::size_t i = 0; i < 4; ++i) CHECK(text_of(parts, i) == text_of(all, i));
     CHECK(parts.back().at("usage") == all.json.at("usage"));
 
-    Json stopped = request;
+    nlohmann::json stopped = request;
     stopped["stop"] = text.substr(10, 3);
     const Response stop = post(served, "/v1/completions", stopped);
     CHECK(text_of(stop) == text.substr(0, text.find(text.substr(10, 3))));
@@ -136,7 +136,7 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
     const auto best = classifier.best(classifier.probabilities(b), 0);
     for (std::size_t i = 0; i < best.size(); ++i)
       CHECK(classes.json.at("results").at(1).at("labels").at(i) ==
-            Json{{"label", best[i].label}, {"probability", best[i].probability}});
+            nlohmann::json{{"label", best[i].label}, {"probability", best[i].probability}});
     CHECK(post(served, "/classify", {{"model", "class"}, {"text", b}}).json.at("result").at("labels").size() == 1);
     const std::vector<float> vector = Embedder(load("class"))({a}).to_vector<float>();
     const Response vectors = post(served, "/v1/embeddings", {{"model", "class"}, {"input", {b, a}}});
@@ -146,7 +146,8 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
         post(served, "/v1/embeddings", {{"model", "class"}, {"input", a}, {"encoding_format", "base64"}});
     CHECK(coded.json.at("data").at(0).at("embedding").get<std::string>().size() == (vector.size() * 4 + 2) / 3 * 4);
     const FilledText filled = fill_mask(load("mask"), masked, 2);
-    const Json gaps = post(served, "/fill-mask", {{"model", "mask"}, {"text", masked}, {"top", 2}}).json.at("result");
+    const nlohmann::json gaps =
+        post(served, "/fill-mask", {{"model", "mask"}, {"text", masked}, {"top", 2}}).json.at("result");
     CHECK(gaps.at("text") == filled.text);
     CHECK(gaps.at("gaps").at(0).at(1).at("probability") == filled.gaps[0][1].probability);
     const auto predicted = [&](const char* name) {
@@ -155,7 +156,7 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
     CHECK(predicted("numbers").at("numbers").at("B-x") == Predictor(load("numbers")).numbers(a)[1]);
     CHECK(predicted("labels").at("labels").size() == Predictor(load("labels")).labels(a).size());
     CHECK(predicted("tags").at("words").at(0).at("tag") == Predictor(load("tags")).tags(a)[0].second);
-    const Json tokens = post(served, "/tokenize", {{"model", "mask"}, {"text", "fox –"}}).json;
+    const nlohmann::json tokens = post(served, "/tokenize", {{"model", "mask"}, {"text", "fox –"}}).json;
     CHECK(tokens.at("count") == 5);
     CHECK(post(served, "/detokenize", {{"model", "mask"}, {"tokens", tokens.at("tokens")}}).json.at("text") == "fox –");
     CHECK(get(served, "/v1/models").json.at("data").size() == 5);

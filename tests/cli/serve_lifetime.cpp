@@ -9,8 +9,6 @@
 namespace weft::test {
 namespace {
 
-using Json = nlohmann::json;
-
 std::string greedy(const Served& served) {
   return text_of(post(served, "/v1/completions", {{"prompt", "fox"}, {"max_tokens", 30}, {"temperature", 0}}));
 }
@@ -26,11 +24,11 @@ bool soon(const std::function<bool()>& condition) {
 TEST_CASE("serve: SIGTERM ends the server after the running requests") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");
-  const Json request = {{"prompt", "fox"}, {"max_tokens", 600}, {"seed", 3}};
+  const nlohmann::json request = {{"prompt", "fox"}, {"max_tokens", 600}, {"seed", 3}};
   for (const int signal : {SIGTERM, SIGINT}) {
     const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
       const std::string text = text_of(post(served, "/v1/completions", request));
-      const std::vector<Json> parts = stream(served, request, [&](std::size_t part) {
+      const std::vector<nlohmann::json> parts = stream(served, request, [&](std::size_t part) {
         if (part > 1) return true;
         served.end(signal);
         return soon([&] { return get(served, "/health").status != 200; });
@@ -45,7 +43,7 @@ TEST_CASE("serve: SIGTERM ends the server after the running requests") {
 TEST_CASE("serve: requests that take too long end with an error") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");
-  const Json request = {{"prompt", "fox"}, {"max_tokens", 100000}};
+  const nlohmann::json request = {{"prompt", "fox"}, {"max_tokens", 100000}};
   const std::string arguments = (folder / "lm") + " --max-tokens 100000 ";
   const Outcome timed_out = serve(arguments + "--timeout 0.3", [&](const Served& served) {
     CHECK(post(served, "/v1/completions", request).status == 504);
@@ -65,21 +63,21 @@ TEST_CASE("serve: requests that take too long end with an error") {
 TEST_CASE("serve: a reload loses no request, and a damaged checkpoint does not replace the model") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm", 1);
-  const Json request = {{"prompt", "fox"}, {"max_tokens", 500}, {"seed", 3}};
+  const nlohmann::json request = {{"prompt", "fox"}, {"max_tokens", 500}, {"seed", 3}};
   const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
     const std::string before = greedy(served), text = text_of(post(served, "/v1/completions", request));
-    CHECK(post(served, "/admin/reload", Json::object()).json.at("reloaded").empty());
-    const std::vector<Json> parts = stream(served, request, [&](std::size_t part) {
+    CHECK(post(served, "/admin/reload", nlohmann::json::object()).json.at("reloaded").empty());
+    const std::vector<nlohmann::json> parts = stream(served, request, [&](std::size_t part) {
       if (part > 1) return true;
       write_language_model(folder / "lm", 1000);
-      return post(served, "/admin/reload", Json::object()).json.at("reloaded") == Json{"lm"};
+      return post(served, "/admin/reload", nlohmann::json::object()).json.at("reloaded") == nlohmann::json{"lm"};
     });
     CHECK(text_of(parts) == text);
     const std::string after = greedy(served);
     CHECK(after != before);
 
     folder.write("lm/model.safetensors", "damaged");
-    const Response damaged = post(served, "/admin/reload", Json::object());
+    const Response damaged = post(served, "/admin/reload", nlohmann::json::object());
     CHECK(damaged.json.at("reloaded").empty());
     CHECK(contains(damaged.json.at("errors").at("lm"), "model.safetensors"));
     CHECK(get(served, "/health").json.at("models").at(0).at("error") == damaged.json.at("errors").at("lm"));
@@ -97,7 +95,7 @@ TEST_CASE("serve: a reload loses no request, and a damaged checkpoint does not r
 TEST_CASE("serve: the text of a client that goes away ends") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");
-  const Json request = {{"prompt", "fox"}, {"max_tokens", 1000000}};
+  const nlohmann::json request = {{"prompt", "fox"}, {"max_tokens", 1000000}};
   const Outcome outcome = serve((folder / "lm") + " --max-tokens 1000000", [&](const Served& served) {
     const auto is_idle = [&] { return contains(get(served, "/metrics").text, "weft_running_texts{model=\"lm\"} 0\n"); };
     stream(served, request, [](std::size_t part) { return part < 3; });
