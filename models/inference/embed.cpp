@@ -21,7 +21,10 @@ Embedder::Embedder(std::shared_ptr<const Checkpoint> checkpoint) : checkpoint_(s
   const Model& model = *checkpoint_->model;
   if (model.vocabulary() == 0 || model.input().defined())
     throw Error("[embed] expected a model that reads texts, got one that reads numbers");
-  dimensions_ = vector_of("a").size(0);
+  const NoGrad suspended;
+  const std::int64_t length = std::max<std::int64_t>(checkpoint_->info.pad_to, 1);
+  const Tensor tokens = Tensor::full({1, length}, static_cast<double>(model.vocabulary() - 1), DType::i64);
+  dimensions_ = (model.task() == Task::retrieval ? model(tokens) : model.features(tokens)).size(-1);
 }
 
 // Rows of Task::retrieval are padded as in training.

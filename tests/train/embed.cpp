@@ -221,6 +221,13 @@ TEST_CASE("embed: vectors from models of other tasks, and models that have none"
     CHECK(embedder({}).shape() == Shape{0, 6});
     CHECK_THROWS_AS((void)embedder({"a\xFF"}), Error);
   }
+  // The tokenizer knows only two characters.
+  const auto binary = characters("01");
+  save_checkpoint(
+      folder / "binary",
+      *make_model({"gmlp", Task::causal_lm, binary->size(), 0, R"({"d_model":6,"layers":1})"}, {Random(3), DType::f32}),
+      *binary, {});
+  CHECK(Embedder(load_checkpoint(folder / "binary", Purpose::inference)).dimensions() == 6);
   InputSpec frames;
   frames.channels = 2;
   save_checkpoint(

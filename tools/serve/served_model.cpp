@@ -75,9 +75,11 @@ void ServedModel::start_predictor(weft::Checkpoint checkpoint) {
   }
 }
 
-void ServedModel::start_embedder() {
+// A custom architecture may have no features, and then gives no vectors.
+void ServedModel::start_embedder() try {
   const auto embedder = std::make_shared<const weft::Embedder>(checkpoint_);
   start(embedder_, [embedder](const std::vector<std::string>& texts) { return rows_of((*embedder)(texts)); });
+} catch (const weft::Error&) {
 }
 
 std::vector<std::string> ServedModel::paths() const {
