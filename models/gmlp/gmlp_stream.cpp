@@ -1,5 +1,6 @@
 // The token stream of a gMLP language model. It reads texts token by token, or in whole windows.
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "base/token_stream.h"
@@ -38,11 +39,11 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
         logits[i] = read(read_again.back().second);
       }
     }
-    for (std::size_t first = 0; first < growing.size(); first += texts_at_once)
-      step(tokens,
-           {growing.begin() + static_cast<std::ptrdiff_t>(first),
-            growing.begin() + static_cast<std::ptrdiff_t>(std::min(first + texts_at_once, growing.size()))},
-           logits);
+    for (auto first = growing.begin(); first < growing.end();) {
+      const auto last = first + std::min<std::ptrdiff_t>(texts_at_once, growing.end() - first);
+      step(tokens, {first, last}, logits);
+      first = last;
+    }
     Tensor all = concat(logits, 0);
     const std::vector<std::int64_t> ids = tokens.to_vector<std::int64_t>();
     for (std::size_t i : growing) texts_[i].window.push_back(ids[i]);
