@@ -8,7 +8,12 @@ namespace {
 
 enum Register { eax, ebx, ecx, edx };
 // The bits of XCR0: the registers that the operating system saves.
-constexpr unsigned xmm = 1 << 1, ymm = xmm | 1 << 2, zmm = ymm | 7 << 5;
+constexpr unsigned xmm = 1 << 1, ymm = xmm | 1 << 2;
+#if defined(__APPLE__)  // macOS saves the wider registers from their first use on
+constexpr unsigned zmm = ymm;
+#else
+constexpr unsigned zmm = ymm | 7 << 5;
+#endif
 
 // Intel's Software Developer's Manual, volume 2, CPUID.
 struct Place {

@@ -31,7 +31,8 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     std::vector<std::size_t> growing;                          // the texts whose windows have room for one token
     std::vector<std::pair<std::size_t, GmlpText>> read_again;  // the other texts
     for (std::size_t i = 0; i < texts_.size(); ++i) {
-      texts_[i].window.reserve(static_cast<std::size_t>(model_.config_.seq_len));  // then finish() can't fail
+      // Then the windows have room for the new tokens when all logits are known.
+      texts_[i].window.reserve(static_cast<std::size_t>(model_.config_.seq_len));
       if (tokens.size(1) == 1 && texts_[i].length() < model_.config_.seq_len) {
         growing.push_back(i);
       } else {

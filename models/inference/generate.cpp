@@ -266,10 +266,11 @@ std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std:
 }
 
 struct Generation::Impl {
-  Impl(const Model& model, const Tokenizer& tokenizer, const std::string& prompt, GenerateOptions given)
-      : options(std::move(given)),
+  Impl(const Model& of, const Tokenizer& tokenizer, const std::string& prompt, GenerateOptions given)
+      : model(&of),
+        options(std::move(given)),
         chooser(tokenizer, options),
-        stream(model.stream()),
+        stream(model->stream()),
         sample{0, Random(options.seed), StopFilter(options.stop), 0} {
     const std::vector<std::int64_t> ids = encode_prompt(tokenizer, prompt);
     prompt_symbols = std::ssize(ids);
@@ -290,6 +291,7 @@ struct Generation::Impl {
     return symbol;
   }
 
+  const Model* model;
   GenerateOptions options;
   Chooser chooser;
   std::unique_ptr<TokenStream> stream;  // null in a GenerationBatch after the first step
@@ -334,64 +336,84 @@ struct GenerationBatch::Impl {
   struct Member {
     std::unique_ptr<Generation::Impl> text;
     Out out;
+    bool has_ended = false;
   };
 
-  // Appends the latest symbols of the texts in the stream.
-  void read_last() {
-    if (members.empty() || members.front().text->logits.defined()) return;
-    std::vector<std::int64_t> ids;
-    for (const Member& member : members) ids.push_back(member.text->sample.before);
-    const Tensor logits = stream->append(Tensor::from(ids, {std::ssize(ids), 1}));
+  // Removes the texts that have ended.
+  void clean_up() {
+    std::vector<std::int64_t> left;
     for (std::int64_t i = 0; i < std::ssize(members); ++i)
-      members[static_cast<std::size_t>(i)].text->logits = slice(logits, 0, i, i + 1);
+      if (!members[static_cast<std::size_t>(i)].has_ended) left.push_back(i);
+    if (left.size() == members.size()) return;
+    std::vector<Member> kept;
+    kept.reserve(left.size());
+    if (left.empty()) stream.reset();
+    else stream = stream->select(left);
+    for (std::int64_t i : left) kept.push_back(std::move(members[static_cast<std::size_t>(i)]));
+    members = std::move(kept);
+  }
+
+  // Appends the latest symbols of the texts in the stream. After an Error, a second call continues where the first one
+  // stopped.
+  void read_last() {
+    if (!rows.defined()) {
+      if (members.empty() || members.front().text->logits.defined()) return;
+      std::vector<std::int64_t> ids;
+      for (const Member& member : members) ids.push_back(member.text->sample.before);
+      rows = stream->append(Tensor::from(ids, {std::ssize(ids), 1}));
+    }
+    for (std::int64_t i = 0; i < std::ssize(members); ++i)
+      members[static_cast<std::size_t>(i)].text->logits = slice(rows, 0, i, i + 1);
+    rows = Tensor();
   }
 
   // Moves the newcomers into the stream.
   void join() {
-    while (!newcomers.empty()) {
-      Member& member = newcomers.front();
-      member.text->read_last();
-      members.reserve(members.size() + 1);
-      if (stream == nullptr) stream = std::move(member.text->stream);
-      else stream->join(*member.text->stream);
-      member.text->stream.reset();
-      members.push_back(std::move(member));
-      newcomers.erase(newcomers.begin());
+    members.reserve(members.size() + newcomers.size());
+    for (Member& member : newcomers) {
+      try {
+        member.text->read_last();
+        if (stream == nullptr) stream = std::move(member.text->stream);
+        else stream->join(*member.text->stream);
+        member.text->stream.reset();
+        members.push_back(std::move(member));
+      } catch (const Error& error) {
+        (void)member.out({.text = {}, .is_last = true, .error = error.what()});
+      }
     }
+    newcomers.clear();
   }
 
-  // Chooses the next symbol of a text. Returns whether the text continues.
-  static bool continues(Member& member) {
+  // Chooses the next symbol of a text.
+  static void choose_next(Member& member) {
     GeneratedSymbol symbol;
     try {
       symbol = member.text->choose_next();
-    } catch (const Error& error) {
-      symbol.is_last = true;
-      symbol.error = error.what();
+    } catch (const std::exception& error) {
+      symbol = {.text = {}, .is_last = true, .error = error.what()};
     }
-    return member.out(symbol) && !symbol.is_last;
-  }
-
-  // Keeps only the members with these indices.
-  void keep(const std::vector<std::int64_t>& indices) {
-    if (indices.empty()) stream.reset();
-    else stream = stream->select(indices);
-    std::vector<Member> kept;
-    for (std::int64_t i : indices) kept.push_back(std::move(members[static_cast<std::size_t>(i)]));
-    members = std::move(kept);
+    member.has_ended = !member.out(symbol) || symbol.is_last;
   }
 
   void step() {
+    clean_up();
     read_last();
     join();
-    std::vector<std::int64_t> going_on;
-    for (std::int64_t i = 0; i < std::ssize(members); ++i)
-      if (continues(members[static_cast<std::size_t>(i)])) going_on.push_back(i);
-    if (std::ssize(going_on) < std::ssize(members)) keep(going_on);
+    for (Member& member : members) choose_next(member);
+    if (size() > 0) return;
+    stream.reset();
+    members.clear();
   }
 
+  std::int64_t size() const noexcept {
+    const auto continues = [](const Member& member) { return !member.has_ended; };
+    return std::count_if(members.begin(), members.end(), continues) + std::ssize(newcomers);
+  }
+
+  const Model* model = nullptr;         // of all texts
   std::unique_ptr<TokenStream> stream;  // has a text for each member
   std::vector<Member> members, newcomers;
+  Tensor rows;  // logits (members, vocabulary) that the members don't have yet
 };
 
 GenerationBatch::GenerationBatch() : impl_(std::make_unique<Impl>()) {}
@@ -403,6 +425,9 @@ void GenerationBatch::add(Generation generation, Out out) {
   guard_memory("generate", [&] {
     if (generation.impl_->has_ended())
       throw Error("[generate] expected a generation that continues, got one at its end");
+    if (size() > 0 && impl_->model != generation.impl_->model)
+      throw Error("[generate] expected a generation of the batch's model");
+    impl_->model = generation.impl_->model;
     impl_->newcomers.push_back({std::move(generation.impl_), std::move(out)});
   });
 }
@@ -414,8 +439,6 @@ std::int64_t GenerationBatch::step() {
   });
 }
 
-std::int64_t GenerationBatch::size() const noexcept {
-  return std::ssize(impl_->members) + std::ssize(impl_->newcomers);
-}
+std::int64_t GenerationBatch::size() const noexcept { return impl_->size(); }
 
 }  // namespace weft

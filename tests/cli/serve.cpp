@@ -192,7 +192,7 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
         {R"({"max_tokens": 1.5})", 400, "max_tokens: expected an integer (0 to 100), got 1.5"},
         {R"({"temperature": -1})", 400, "temperature: expected a number (at least 0), got -1"},
         {R"({"top_p": 0})", 400, "top_p: expected a number (above 0, at most 1), got 0"},
-        {R"({"stop": ["a", ""]})", 400, "stop: expected texts that are not empty"},
+        {R"({"stop": ["a", ""]})", 400, "stop: expected texts of 1 to 256 bytes, got one of 0"},
         {R"({"stream": 1})", 400, "stream: expected true or false, got 1"},
         {R"({"best_of": 3})", 400, "best_of: weft does not support this field"},
         {R"({"tempratur": 3})", 400, "there is no field \"tempratur\""},

@@ -5,8 +5,11 @@
 #include <weft/load_parameters.h>
 #include <weft/ops.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 namespace {
 

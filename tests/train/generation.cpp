@@ -189,8 +189,13 @@ TEST_CASE("GenerationBatch: errors") {
   CHECK(batch.size() == 0);
 
   batch.add(Generation(*model, *tokenizer, "ab", options), ignore);
-  batch.add(Generation(*other, *tokenizer, "ab", options), ignore);
-  CHECK_THROWS_WITH(batch.step(), "[generate] expected another token stream of the same model");
+  CHECK_THROWS_WITH(batch.add(Generation(*other, *tokenizer, "ab", options), ignore),
+                    "[generate] expected a generation of the batch's model");
+  CHECK(batch.size() == 1);
+  while (batch.step() > 0) {
+  }
+  batch.add(Generation(*other, *tokenizer, "ab", options), ignore);  // the batch is empty
+  CHECK(batch.step() == 1);
 
   for (auto [name, parameter] : broken->parameters())
     parameter.assign(Tensor::full(parameter.value().shape(), std::nan(""), DType::f32));

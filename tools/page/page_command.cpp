@@ -27,13 +27,13 @@ struct PageCommand {
   bool overwrite = false;
 };
 
-// A new folder for temporary files. The destructor removes it.
+// A new folder next to a file, for temporary files. The destructor removes it.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
+  explicit TemporaryFolder(const std::string& file) {
     std::random_device random;
     do {
-      path_ = fs::temp_directory_path() / ("weft-page-" + std::to_string(random()));
+      path_ = fs::absolute(file).parent_path() / ("weft-page-" + std::to_string(random()));
     } while (!fs::create_directory(path_));
     fs::permissions(path_, fs::perms::owner_all);
   }
@@ -70,7 +70,7 @@ std::string quantized(const PageCommand& o, weft::Checkpoint& checkpoint) {
     return weft::os::read_file(o.checkpoint.path() + "/model.safetensors");
   weft::quantize(*checkpoint.model, weft::quantization_from_name("int8"));
   checkpoint.info.validation_loss.reset();  // it was measured before quantization
-  const TemporaryFolder folder;
+  const TemporaryFolder folder(o.out);
   weft::save_checkpoint(folder.path(), *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
   return weft::os::read_file(folder.path() + "/model.safetensors");
 }

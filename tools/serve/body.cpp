@@ -31,7 +31,7 @@ Json parsed(const std::string& text) {
   try {
     Json value = Json::parse(text);
     if (value.is_object()) return value;
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {
     throw HttpError(400, "invalid_json", std::string("the body is not JSON: ") + error.what());
   }
   throw HttpError(400, "invalid_json", "expected a JSON object as the body, got " + shown(Json::parse(text)));

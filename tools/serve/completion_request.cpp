@@ -37,8 +37,11 @@ bool includes_usage(Body& body) {
 
 std::vector<std::string> stop_texts(Body& body) {
   std::vector<std::string> stop = body.texts("stop");
+  constexpr std::size_t longest = 256;  // bytes
   for (const std::string& text : stop)
-    if (text.empty()) throw wrong("stop", "expected texts that are not empty, got \"\"");
+    if (text.empty() || text.size() > longest)
+      throw wrong("stop", "expected texts of 1 to " + std::to_string(longest) + " bytes, got one of " +
+                              std::to_string(text.size()));
   if (stop.size() > 16) throw wrong("stop", "expected at most 16 texts, got " + std::to_string(stop.size()));
   return stop;
 }

@@ -79,6 +79,7 @@ class Completion {
     for (;;) {
       check_();
       const auto now = Clock::now();
+      if (answer_->is_cancelled()) throw HttpError(503, "out_of_memory", "the server has too little memory");
       if (now >= until_) throw HttpError(504, "timeout", "the text was not complete in time");
       if (const auto piece = answer_->next(std::min(until_, now + std::chrono::milliseconds(200)))) return *piece;
     }

@@ -67,18 +67,20 @@ void Continuations::read_prompts() {
 
 void Continuations::read_prompt(Waiting waiting) {
   Text& text = waiting.text;
+  const std::size_t index = text.index;
+  const std::shared_ptr<Answer> answer = text.answer;
   try {
     weft::Generation generation(model_, tokenizer_, waiting.prompt.text, waiting.prompt.options);
     const std::int64_t symbols = generation.prompt_symbols();
     metrics_.add(name_, Metrics::prompt_tokens, symbols);
-    if (text.answer->add({text.index, symbols}) && waiting.prompt.options.tokens > 0) {
+    if (answer->add({index, symbols}) && waiting.prompt.options.tokens > 0) {
       const std::lock_guard lock(mutex_);
       read_.push_back({std::move(text), std::move(generation)});
       changed_.notify_all();
       return;
     }
   } catch (const std::exception& error) {
-    text.answer->add({text.index, {}, {}, http_error(error)});
+    answer->add({index, {}, {}, http_error(error)});
   }
   add_running(-1);
 }
@@ -116,6 +118,7 @@ void Continuations::step() {
     batch_.step();
   } catch (const std::exception& error) {
     for (const std::shared_ptr<Text>& text : in_batch_) {
+      if (text->has_ended) continue;
       text->answer->add({text->index, {}, {}, HttpError(500, "internal_error", error.what())});
       text->has_ended = true;
     }

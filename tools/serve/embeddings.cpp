@@ -41,7 +41,7 @@ Reply embeddings(Call& call) {
     throw wrong("encoding_format", "expected float or base64, got \"" + format + "\"");
   for (const std::string& text : texts) check_text(text, "input", call.settings);
   const std::int64_t symbols = count_symbols(*model, texts);
-  const std::vector<std::vector<float>> vectors = embedder(texts, call.until);
+  const std::vector<std::vector<float>> vectors = embedder(texts, call.until, call.check);
   if (const auto found = std::ssize(vectors.front()); dimensions > 0 && dimensions != found)
     throw wrong("dimensions",
                 "the model's vectors have " + std::to_string(found) + " dimensions, got " + std::to_string(dimensions));

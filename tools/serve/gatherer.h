@@ -1,6 +1,7 @@
 // Computes the results of texts from several requests in one call. One thread computes. Texts that arrive meanwhile
 // wait, and the next call takes all of them.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <future>
@@ -38,12 +39,22 @@ class Gatherer {
   Gatherer(const Gatherer&) = delete;
   Gatherer& operator=(const Gatherer&) = delete;
 
-  // Waits for the results. Throws an HttpError if the queue is full or the time is over, or the error of the
-  // computation.
-  std::vector<Result> operator()(std::vector<Input> inputs, Clock::time_point until) {
-    std::future<std::vector<Result>> results = add(std::move(inputs));
-    if (results.wait_until(until) != std::future_status::ready)
-      throw HttpError(504, "timeout", "the model \"" + name_ + "\" did not answer in time");
+  // Waits for the results. Checks from time to time whether the client still waits. Throws an HttpError if the client has
+  // gone away, if the queue is full or if the time is over, or the error of the computation.
+  std::vector<Result> operator()(std::vector<Input> inputs, Clock::time_point until,
+                                 const std::function<void()>& check) {
+    const std::shared_ptr<Job> job = add(std::move(inputs));
+    std::future<std::vector<Result>> results = job->results.get_future();
+    try {
+      while (results.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) {
+        check();
+        if (Clock::now() >= until)
+          throw HttpError(504, "timeout", "the model \"" + name_ + "\" did not answer in time");
+      }
+    } catch (const HttpError&) {
+      job->is_abandoned = true;
+      throw;
+    }
     return results.get();
   }
 
@@ -51,18 +62,20 @@ class Gatherer {
   struct Job {
     std::vector<Input> inputs;
     std::promise<std::vector<Result>> results;
+    std::atomic<bool> is_abandoned = false;  // whether nobody waits for the results
   };
-  using Jobs = std::vector<std::unique_ptr<Job>>;
+  using Jobs = std::vector<std::shared_ptr<Job>>;
 
-  std::future<std::vector<Result>> add(std::vector<Input> inputs) {
+  std::shared_ptr<Job> add(std::vector<Input> inputs) {
     const std::lock_guard lock(mutex_);
     const auto count = std::ssize(inputs);
     if (texts_ + count > settings_.max_queue) throw queue_full(name_, settings_);
-    waiting_.push_back(std::make_unique<Job>(Job{std::move(inputs), {}}));
+    waiting_.push_back(std::make_shared<Job>());
+    waiting_.back()->inputs = std::move(inputs);
     texts_ += count;
     metrics_.add(name_, Metrics::waiting, count);
     changed_.notify_one();
-    return waiting_.back()->results.get_future();
+    return waiting_.back();
   }
 
   void run() {
@@ -71,28 +84,30 @@ class Gatherer {
       {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return ended_ || !waiting_.empty(); });
-        if (waiting_.empty()) return;
+        if (ended_) return;  // whoever waits for a result also keeps the model, so nobody does
         jobs.swap(waiting_);
         metrics_.add(name_, Metrics::waiting, -std::exchange(texts_, 0));
       }
+      std::erase_if(jobs, [](const std::shared_ptr<Job>& job) { return job->is_abandoned.load(); });
+      if (jobs.empty()) continue;
       if (jobs.size() == 1 || !compute_together(jobs))
-        for (const std::unique_ptr<Job>& job : jobs) compute_alone(*job);
+        for (const std::shared_ptr<Job>& job : jobs) compute_alone(*job);
     }
   }
 
   // Returns false if the call fails, for example because of one of the texts.
   bool compute_together(Jobs& jobs) {
-    std::vector<Input> inputs;
-    for (const std::unique_ptr<Job>& job : jobs) inputs.insert(inputs.end(), job->inputs.begin(), job->inputs.end());
     std::vector<Result> results;
     try {
+      std::vector<Input> inputs;
+      for (const std::shared_ptr<Job>& job : jobs) inputs.insert(inputs.end(), job->inputs.begin(), job->inputs.end());
       metrics_.add_batch(name_, std::ssize(inputs));
       results = compute_(inputs);
     } catch (const std::exception&) {
       return false;
     }
     auto next = std::make_move_iterator(results.begin());
-    for (const std::unique_ptr<Job>& job : jobs) {
+    for (const std::shared_ptr<Job>& job : jobs) {
       const auto end = next + std::ssize(job->inputs);
       job->results.set_value(std::vector<Result>(next, end));
       next = end;

@@ -110,13 +110,16 @@ struct HttpServer::Impl {
         throw HttpError(400, "unexpected_body", "expected no body for " + request.method + " " + request.path);
       return;
     }
+    if (request.has_header("Range")) throw HttpError(400, "invalid_header", "expected no header Range");
     if (has_length && is_chunked)
       throw HttpError(400, "invalid_header", "expected either Content-Length or Transfer-Encoding, got both");
     if (has_length) check_length(request.get_header_value("Content-Length"));
     if (request.has_header("Content-Encoding"))
       throw HttpError(415, "unsupported_encoding", "expected a body without Content-Encoding");
     const std::string type = request.get_header_value("Content-Type");
-    if ((has_length || is_chunked) && type.rfind("application/json", 0) != 0)
+    const bool is_empty = has_length && request.get_header_value("Content-Length") == "0";
+    if (((has_length && !is_empty) || is_chunked || request.has_header("Origin")) &&
+        type.rfind("application/json", 0) != 0)
       throw HttpError(415, "unsupported_type",
                       "expected the header Content-Type: application/json, got \"" + type + "\"");
   }

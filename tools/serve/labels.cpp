@@ -41,6 +41,19 @@ std::vector<Json> tags_of(const std::vector<Tags>& all) {
   return results;
 }
 
+// Each prediction takes about a kilobyte of memory until the answer is written. A gap has the brackets of "[mask]".
+void check_gaps(const std::vector<std::string>& texts, std::int64_t top) {
+  constexpr std::int64_t most = 100000;
+  std::int64_t gaps = 0;
+  for (const std::string& text : texts)
+    gaps += std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '<'; });
+  if (gaps * top > most)
+    throw HttpError(400, "too_many_predictions",
+                    "expected at most " + std::to_string(most) + " predictions, got " + std::to_string(gaps) +
+                        " gaps with " + std::to_string(top) + " predictions each",
+                    "top");
+}
+
 }  // namespace
 
 Reply classify(Call& call) {
@@ -51,7 +64,7 @@ Reply classify(Call& call) {
   const double threshold = call.body.number("threshold", 0, {0, 1});
   call.body.check_all_read();
   std::vector<Json> results;
-  for (const std::vector<double>& probabilities : classifier(given.texts, call.until))
+  for (const std::vector<double>& probabilities : classifier(given.texts, call.until, call.check))
     results.push_back(labeled(model->best(probabilities, top, threshold)));
   return reply_with(*model, given, std::move(results));
 }
@@ -60,13 +73,14 @@ Reply fill_mask(Call& call) {
   const auto model = model_of(call);
   auto& mask_filler = model->mask_filler();
   const GivenTexts given = given_texts(call, *model);
-  const std::int64_t top = call.body.integer("top", 5, {0});
+  const std::int64_t top = call.body.integer("top", 5, {1, 1000});
   const double threshold = call.body.number("threshold", 0, {0, 1});
   call.body.check_all_read();
   std::vector<MaskedText> masked;
   for (const std::string& text : given.texts) masked.push_back({text, top, threshold});
+  check_gaps(given.texts, top);
   std::vector<Json> results;
-  for (const weft::FilledText& filled : mask_filler(masked, call.until)) {
+  for (const weft::FilledText& filled : mask_filler(masked, call.until, call.check)) {
     Json gaps = Json::array();
     for (const auto& gap : filled.gaps) gaps.push_back(as_json(gap, "symbol"));
     results.push_back({{"text", filled.text}, {"gaps", gaps}});
@@ -80,12 +94,13 @@ Reply predict(Call& call) {
   if (auto* labels = model->labels()) {
     const double threshold = call.body.number("threshold", 0.5, {0, 1});
     call.body.check_all_read();
-    return reply_with(*model, given, labels_of((*labels)(given.texts, call.until), threshold));
+    return reply_with(*model, given, labels_of((*labels)(given.texts, call.until, call.check), threshold));
   }
   call.body.check_all_read();
   if (auto* numbers = model->numbers())
-    return reply_with(*model, given, numbers_of(*model, (*numbers)(given.texts, call.until)));
-  if (auto* tags = model->tags()) return reply_with(*model, given, tags_of((*tags)(given.texts, call.until)));
+    return reply_with(*model, given, numbers_of(*model, (*numbers)(given.texts, call.until, call.check)));
+  if (auto* tags = model->tags())
+    return reply_with(*model, given, tags_of((*tags)(given.texts, call.until, call.check)));
   model->refuse("/predict");
 }
 

@@ -13,9 +13,11 @@ class RunningRequests {
   // Returns a token. The request runs until all copies of the token are gone. Returns null if no requests are accepted
   // anymore.
   std::shared_ptr<void> begin() {
-    const std::lock_guard lock(mutex_);
-    if (refuses_) return nullptr;
-    ++count_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (refuses_) return nullptr;
+      ++count_;
+    }
     return {this, [](RunningRequests* requests) { requests->end(); }};
   }
   // Accepts no more requests, and waits. After that time, has_to_end() is true.

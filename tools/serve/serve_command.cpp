@@ -3,6 +3,10 @@
 
 #include <cstdlib>
 #include <iostream>
+#ifdef WEFT_HTTPLIB
+#include <chrono>
+#include <thread>
+#endif
 
 #include "console/command.h"
 #include "console/options.h"
@@ -28,6 +32,14 @@ void reload(Models& models) {
               << std::endl;
 }
 
+// Ends the process after some seconds, even if clients that send or read very slowly still keep connections open.
+void end_soon() {
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::seconds(8));
+    std::_Exit(0);
+  }).detach();
+}
+
 int run(const Settings& settings) {
   block_signals();
   Metrics metrics;
@@ -42,6 +54,7 @@ int run(const Settings& settings) {
   unblock_stop_signals();
   std::cerr << "weft: finishing the running requests; send the signal again to end immediately" << std::endl;
   server.drain();
+  end_soon();
   return 0;
 }
 
@@ -69,9 +82,10 @@ void add_limits(CLI::App& command, Settings& s) {
   add_number(command, "--max-body", s.max_body, {1}, "Maximum size of the body of a request, in bytes");
   add_number(command, "--connections", s.connections, {1, 512},
              "Number of connections that are served at the same time. Further connections wait");
-  add_number(command, "--timeout", s.timeout, {.lowest = 0, .above = true},
+  add_number(command, "--timeout", s.timeout, {.lowest = 0, .highest = 1e6, .above = true},
              "Maximum time for a request, in seconds. Its texts then end with an error");
-  add_number(command, "--drain", s.drain, {0}, "Time that running requests have after SIGTERM or SIGINT, in seconds");
+  add_number(command, "--drain", s.drain, {0, 1e6},
+             "Time that running requests have after SIGTERM or SIGINT, in seconds");
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace {
 // Intel's CPUID describes each cache under the leaf 4, AMD's under 0x8000001d, in the same format.
 std::int64_t size_from_cpu(unsigned leaf) noexcept {
   unsigned kind = 0, shape = 0, sets = 0, flags = 0;
-  for (unsigned i = 0; __get_cpuid_count(leaf, i, &kind, &shape, &sets, &flags) != 0 && (kind & 31) != 0; ++i) {
+  for (unsigned i = 0; i < 16 && __get_cpuid_count(leaf, i, &kind, &shape, &sets, &flags) != 0 && (kind & 31) != 0;
+       ++i) {
     const std::int64_t line = (shape & 0xfff) + 1, partitions = (shape >> 12 & 0x3ff) + 1, ways = (shape >> 22) + 1;
     if ((kind >> 5 & 7) == 2) return line * partitions * ways * (std::int64_t{sets} + 1);
   }

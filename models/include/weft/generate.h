@@ -72,11 +72,13 @@ class Generation {
 
 /// Continues texts together that begin and end at different times, as a server does for many clients. Up to eight texts
 /// share each reading of the weights. Each text has the same bits as if its Generation continued alone. Only one thread
-/// may use a GenerationBatch at a time, but other threads may construct Generations of the same model meanwhile.
+/// may use a GenerationBatch at a time, but other threads may construct Generations of the same model meanwhile. The
+/// model and the tokenizers must outlive the batch.
 class GenerationBatch {
  public:
   /// Receives each symbol of a text. Returns false to end the text. Must not throw. If a text can't be continued, for
-  /// example because its logits are not finite, the function receives the reason, and the other texts continue.
+  /// example because its logits are not finite, or because the streams of its architecture can't be joined
+  /// (TokenStream::join), the function receives the reason, and the other texts continue.
   using Out = std::function<bool(const GeneratedSymbol&)>;
 
   GenerationBatch();
@@ -85,12 +87,12 @@ class GenerationBatch {
       GenerationBatch&&) noexcept;  ///< afterwards the source can only be assigned to or destroyed
   ~GenerationBatch();
 
-  /// Takes over a generation, which takes part in the next step. Throws an Error if the generation has ended.
+  /// Takes over a generation, which takes part in the next step. Throws an Error if the generation has ended, or if the
+  /// batch has texts of another model.
   void add(Generation generation, Out out);
   /// Chooses the next symbol of each text. Removes the texts that have ended. Returns the number of texts that are left.
-  /// If it throws an Error, for example because memory is exhausted, no text has a new symbol, and the next step tries
-  /// again. Also throws an Error if the texts don't all have the same model, or if the streams of its architecture can't
-  /// be joined (TokenStream::join).
+  /// If it throws an Error, because memory is exhausted or the model was changed, no text has a new symbol, and the next
+  /// step tries again.
   std::int64_t step();
   /// The number of texts.
   std::int64_t size() const noexcept;

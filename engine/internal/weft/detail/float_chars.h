@@ -3,6 +3,7 @@
 #pragma once
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +35,7 @@ inline std::from_chars_result number_from(const char* begin, const char* end, do
   const double read = std::strtod(text.c_str(), &stop);
   if (stop == text.c_str()) return {begin, std::errc::invalid_argument};
   const char* const after = begin + (stop - text.c_str());
-  if (errno == ERANGE) return {after, std::errc::result_out_of_range};
+  if (errno == ERANGE && (read == 0 || std::isinf(read))) return {after, std::errc::result_out_of_range};
   value = read;
   return {after, std::errc()};
 }
