@@ -94,21 +94,20 @@ TEST_CASE("an unknown command exits with 2, even with --help, and the error name
     CHECK(contains(weft(typed).err, "did you mean train?"));
   }
   CHECK(fails_with(weft("gen"), 2, "unknown command \"gen\"; did you mean generate?"));
-  CHECK(fails_with(weft("zebra --help"), 2,
-                   "unknown command \"zebra\", expected one of train, tune, classify, predict, embed, nearest, "
-                   "fill-mask, generate, eval, "
-                   "report, page, tokenizer, quantize, average, convert, info, recipes, data"));
+  CHECK(fails_with(
+      weft("zebra --help"), 2,
+      "unknown command \"zebra\", expected one of train, tune, classify, predict, embed, nearest, "
+      "fill-mask, generate, serve, eval, report, page, tokenizer, quantize, average, convert, info, recipes, data"));
   CHECK(fails_with(weft("predict-prob model"), 2, "did you mean classify?"));
   CHECK(fails_with(weft("test model"), 2, "unknown command \"test\"; did you mean eval?"));
   CHECK(fails_with(weft("supervised"), 2, "did you mean train?"));
   CHECK(fails_with(weft("sample"), 2, "did you mean generate?"));
   CHECK(fails_with(weft("tokenizer test"), 2, "unknown command \"test\", expected one of train"));
   CHECK(fails_with(weft("''"), 2, "unknown command \"\""));
-  CHECK(fails_with(
-      weft(""), 2,
-      "give a subcommand: train, tune, classify, predict, embed, nearest, fill-mask, generate, eval, report, "
-      "page, tokenizer, quantize, "
-      "average, convert, info"));
+  CHECK(
+      fails_with(weft(""), 2,
+                 "give a subcommand: train, tune, classify, predict, embed, nearest, fill-mask, generate, serve, eval, "
+                 "report, page, tokenizer, quantize, average, convert, info"));
 }
 
 TEST_CASE("an unknown option: the error names the nearest option of that command") {
