@@ -1,6 +1,7 @@
 """Training from Python: data of every kind, callbacks, saved runs, and what is refused."""
 
 import _thread
+import signal
 import json
 import pickle
 
@@ -309,8 +310,13 @@ def test_ctrl_c(tmp_path):
         if step == 3:
             _thread.interrupt_main()
 
-    with pytest.raises(KeyboardInterrupt):
-        train(TEXTS, COLORS, steps=10**6, callback=interrupt, out=tmp_path / "stopped")
+    # A shell starts background processes with SIGINT ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train(TEXTS, COLORS, steps=10**6, callback=interrupt, out=tmp_path / "stopped")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert weft.load(tmp_path / "stopped").task == "classifier"
 
 
