@@ -1,9 +1,9 @@
 """Training from Python: data of every kind, callbacks, saved runs, and what is refused."""
 
 import _thread
-import signal
 import json
 import pickle
+import signal
 
 import numpy as np
 import pytest
