@@ -13,10 +13,12 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include "([^"]+)"', re.MULTILINE)
 LIST = re.compile(r"(static Registry<\w+> made = \{)((?:\s+[\w:]+\(\),)+)(\s*\};)")
 # The sources of which a build compiles one: by the operating system, and by the source of threads.
 GUARDS = {
-    "engine/system/linux/": "#if !defined(_WIN32) && !defined(__APPLE__)",
+    "engine/system/linux/": "#if !defined(_WIN32) && !defined(__APPLE__) && !defined(__EMSCRIPTEN__)",
+    "engine/system/posix/pages": "#if !defined(_WIN32) && !defined(__EMSCRIPTEN__)",
     "engine/system/posix/": "#if !defined(_WIN32)",
     "engine/system/macos/": "#if defined(__APPLE__)",
     "engine/system/windows/": "#if defined(_WIN32)",
+    "engine/system/wasm/": "#if defined(__EMSCRIPTEN__)",
     "engine/context/backend_openmp.cpp": "#if defined(_OPENMP)",
     "engine/context/backend_pool.cpp": "#if !defined(_OPENMP)",
 }
