@@ -7,8 +7,7 @@
 // The method is described in section 3.2 of *Automatic differentiation in machine learning: a survey*
 // ([Baydin et al., arXiv 1502.05767](https://arxiv.org/abs/1502.05767)). Two well-known pages explain it in Python:
 // [micrograd](https://github.com/karpathy/micrograd), and the
-// [notes on backpropagation of CS231n](https://cs231n.github.io/optimization-2/). This page also covers the tensors
-// that a tape must keep.
+// [notes on backpropagation of CS231n](https://cs231n.github.io/optimization-2/).
 #include <weft/ops.h>
 
 #include <algorithm>
@@ -494,86 +493,6 @@ STEP("A node for each scalar, a record for each operation") {
   expect("both tapes give the same gradients for each n", same);
   expect_same("the library's records for the largest n, and 5",
               static_cast<double>(records), 5);
-}
-
-// ## What a tape keeps
-// Backward by hand read $r$, $a$, $x$ and $W$, but not $z$. In training, the saved tensors often need more memory than
-// the weights. So each operation of the library says which tensors its backward reads:
-//
-// - `keeps_input(i, needs)` says whether it reads input `i`. A sum $a + b$ reads nothing. A product $a b$ reads $b$
-//   only if $a$ needs a gradient, because $\bar{a} = \bar{y} b$.
-// - `keeps_output()` says whether it reads its result. For $y = e^x$, the slope is $y$ itself.
-//
-// All other tensors are freed in the middle of the forward pass, as soon as the program drops its own handles. The step
-// below computes $e^{(x + c) d}$ with constants $c$ and $d$. The sum is not kept, because only the gradient of $d$
-// would need it, and a constant has no gradient. The product is not kept, because $e^{p}$ needs its result and not its
-// operand $p$. A `weft::Tensor` is such a handle, and several handles can share one array of elements. `unique()` says
-// whether there is only one. In this step, the program holds one handle of each tensor. So if there is another handle,
-// the tape holds it.
-const char* kept(const weft::Tensor& x) { return x.unique() ? "not kept" : "kept"; }
-
-STEP("What the library's tape keeps and frees") {
-  weft::Tape tape;
-  const weft::Tensor x = tape.watch(numbers(1, {3})), c = numbers(2, {3}),
-                     d = numbers(3, {3});
-  const weft::Tensor sum = x + c;
-  const weft::Tensor product = sum * d;
-  const weft::Tensor power = weft::exp(product);
-  print("sum = x + c, with a constant c: c is %s", kept(c));
-  print("product = sum d, with a constant d: d is %s, sum is %s", kept(d), kept(sum));
-  print("power = exp(product): power is %s, product is %s", kept(power), kept(product));
-  expect(
-      "the tape keeps d and power, but not c, sum and product",
-      !d.unique() && !power.unique() && c.unique() && sum.unique() && product.unique());
-  weft::Gradients gradients;
-  tape.backward(weft::sum(power), gradients);
-  expect("after backward, it keeps none of them", d.unique() && power.unique());
-  expect_same("gradient of x, and power d", gradients.of(x), power * d);
-}
-
-// Two more rules save memory. First, an operation can be `cheap()`: running it again costs little. Activations are
-// cheap. If a later operation needs the result of a cheap one, the tape keeps the cheap operation with its input, and
-// backward computes the result again. For $a = \tanh z$ and $y = a \cdot a$, the tape keeps $z$ and not $a$. One tensor
-// then serves both operations.
-//
-// Second, `backward` consumes the tape. As soon as an operation has passed its gradient on, its saved tensors and its
-// gradient are released. A second call of `backward` is an error.
-STEP("Cheap operations run again, and a tape is consumed") {
-  weft::Tape tape;
-  const weft::Tensor x = tape.watch(numbers(1, {3}));
-  const weft::Tensor z = x + numbers(2, {3});
-  const weft::Tensor a = weft::activation(z, weft::Activation::tanh);
-  const weft::Tensor y = weft::sum(a * a);
-  print("a = tanh(z), y = sum(a a): z is %s, a is %s", kept(z), kept(a));
-  expect("the tape keeps z, but not a", !z.unique() && a.unique());
-  weft::Gradients gradients;
-  tape.backward(y, gradients);
-  const weft::Tensor one = weft::Tensor::scalar(1, weft::DType::f64);
-  expect_same("gradient of x, and 2 a (1 - a a)", gradients.of(x),
-              weft::scale(a * (one - a * a), 2));
-  try {
-    tape.backward(y, gradients);
-    expect("a second backward is an error", false);
-  } catch (const weft::Error& error) {
-    print("a second backward: %s", error.what());
-  }
-}
-
-// A saved tensor must not change before backward reads it. Otherwise the gradients would be wrong without any sign of
-// it. Each array of elements has a version that increases with every write, and backward compares versions.
-STEP("A saved tensor that was written") {
-  weft::Tape tape;
-  const weft::Tensor x = tape.watch(numbers(1, {3}));
-  weft::Tensor factor = numbers(2, {3});
-  const weft::Tensor y = weft::sum(x * factor);
-  factor.mutable_data<double>()[0] = 7;
-  try {
-    weft::Gradients gradients;
-    tape.backward(y, gradients);
-    expect("backward notices the write", false);
-  } catch (const weft::Error& error) {
-    print("%s", error.what());
-  }
 }
 
 // ## Vector-Jacobian products
