@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "inference/generation.h"
+#include "weft/context.h"
+#include "weft/detail/out_of_memory.h"
+#include "weft/error.h"
+#include "weft/ops.h"
+
+namespace weft {
+using namespace detail;
+
+struct GenerationBatch::Impl {
+  struct Member {
+    std::unique_ptr<Generation::Impl> text;
+    Out out;
+    bool has_ended = false;
+  };
+
+  // Removes the texts that have ended.
+  void clean_up() {
+    std::vector<std::int64_t> left;
+    for (std::int64_t i = 0; i < std::ssize(members); ++i)
+      if (!members[static_cast<std::size_t>(i)].has_ended) left.push_back(i);
+    if (left.size() == members.size()) return;
+    std::vector<Member> kept;
+    kept.reserve(left.size());
+    if (left.empty()) stream.reset();
+    else stream = stream->select(left);
+    for (std::int64_t i : left) kept.push_back(std::move(members[static_cast<std::size_t>(i)]));
+    members = std::move(kept);
+  }
+
+  // Appends the latest symbols of the texts in the stream. After an Error, a second call continues where the first one
+  // stopped.
+  void read_last() {
+    if (!rows.defined()) {
+      if (members.empty() || members.front().text->logits.defined()) return;
+      std::vector<std::int64_t> ids;
+      for (const Member& member : members) ids.push_back(member.text->sample.before);
+      rows = stream->append(Tensor::from(ids, {std::ssize(ids), 1}));
+    }
+    for (std::int64_t i = 0; i < std::ssize(members); ++i)
+      members[static_cast<std::size_t>(i)].text->logits = slice(rows, 0, i, i + 1);
+    rows = Tensor();
+  }
+
+  // Moves the newcomers into the stream.
+  void join() {
+    members.reserve(members.size() + newcomers.size());
+    for (Member& member : newcomers) {
+      try {
+        member.text->read_last();
+        if (stream == nullptr) stream = std::move(member.text->stream);
+        else stream->join(*member.text->stream);
+        member.text->stream.reset();
+        members.push_back(std::move(member));
+      } catch (const Error& error) {
+        (void)member.out({.text = {}, .is_last = true, .error = error.what()});
+      }
+    }
+    newcomers.clear();
+  }
+
+  // Chooses the next symbol of a text.
+  static void choose_next(Member& member) {
+    GeneratedSymbol symbol;
+    try {
+      symbol = member.text->choose_next();
+    } catch (const std::exception& error) {
+      symbol = {.text = {}, .is_last = true, .error = error.what()};
+    }
+    member.has_ended = !member.out(symbol) || symbol.is_last;
+  }
+
+  void step() {
+    clean_up();
+    read_last();
+    join();
+    for (Member& member : members) choose_next(member);
+    if (size() > 0) return;
+    stream.reset();
+    members.clear();
+  }
+
+  std::int64_t size() const noexcept {
+    const auto continues = [](const Member& member) { return !member.has_ended; };
+    return std::count_if(members.begin(), members.end(), continues) + std::ssize(newcomers);
+  }
+
+  const Model* model = nullptr;         // of all texts
+  std::unique_ptr<TokenStream> stream;  // has a text for each member
+  std::vector<Member> members, newcomers;
+  Tensor rows;  // logits (members, vocabulary) that the members don't have yet
+};
+
+GenerationBatch::GenerationBatch() : impl_(std::make_unique<Impl>()) {}
+GenerationBatch::GenerationBatch(GenerationBatch&&) noexcept = default;
+GenerationBatch& GenerationBatch::operator=(GenerationBatch&&) noexcept = default;
+GenerationBatch::~GenerationBatch() = default;
+
+void GenerationBatch::add(Generation generation, Out out) {
+  guard_memory("generate", [&] {
+    if (generation.impl_->has_ended())
+      throw Error("[generate] expected a generation that continues, got one at its end");
+    if (size() > 0 && impl_->model != generation.impl_->model)
+      throw Error("[generate] expected a generation of the batch's model");
+    impl_->model = generation.impl_->model;
+    impl_->newcomers.push_back({std::move(generation.impl_), std::move(out)});
+  });
+}
+
+std::int64_t GenerationBatch::step() {
+  return guard_memory("generate", [&] {
+    Context::current().parallel_region([&] { impl_->step(); });
+    return size();
+  });
+}
+
+std::int64_t GenerationBatch::size() const noexcept { return impl_->size(); }
+
+}  // namespace weft
