@@ -26,5 +26,5 @@ for task in classify generate; do
   done
 done
 ! "$work/single/main" classify "$work" text 2>"$work/error" || fail "a folder without a checkpoint was loaded"
-grep -q checkpoint "$work/error" || fail "the error message does not mention the checkpoint: $(cat "$work/error")"
+grep -q "model.safetensors" "$work/error" || fail "the error message does not name the missing file: $(cat "$work/error")"
 [ "$("$work/single/main" instruction-set)" = "$isa" ] || fail "weft.cpp has another instruction set than $isa"
