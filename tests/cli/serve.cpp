@@ -162,6 +162,12 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
     CHECK(get(served, "/v1/models").json.at("data").size() == 5);
     CHECK(get(served, "/openapi.json").json.at("paths").contains("/classify"));
     CHECK(contains(get(served, "/").text, "<title>weft</title>"));
+    std::string many;
+    for (int i = 0; i < 101; ++i) many += "[mask] ";
+    const Response costly = post(served, "/fill-mask", {{"model", "mask"}, {"text", many}, {"top", 1000}});
+    CHECK(costly.status == 400);
+    CHECK(contains(costly.error(), "expected at most 100000 predictions, got 101 gaps with 1000 predictions each"));
+    CHECK(post(served, "/fill-mask", {{"model", "mask"}, {"text", "[mask]"}, {"top", 1001}}).status == 400);
     const Response wrong = post(served, "/v1/completions", {{"model", "tags"}, {"prompt", "a"}});
     CHECK(wrong.status == 400);
     CHECK(contains(wrong.error(), "has the task tagging and does not answer /v1/completions; it answers "));
@@ -193,6 +199,9 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
         {R"({"temperature": -1})", 400, "temperature: expected a number (at least 0), got -1"},
         {R"({"top_p": 0})", 400, "top_p: expected a number (above 0, at most 1), got 0"},
         {R"({"stop": ["a", ""]})", 400, "stop: expected texts of 1 to 256 bytes, got one of 0"},
+        {"{\"stop\": \"" + std::string(257, 'a') + "\"}", 400,
+         "stop: expected texts of 1 to 256 bytes, got one of 257"},
+        {R"({"temperature": 1e999})", 400, "the body is not JSON"},
         {R"({"stream": 1})", 400, "stream: expected true or false, got 1"},
         {R"({"best_of": 3})", 400, "best_of: weft does not support this field"},
         {R"({"tempratur": 3})", 400, "there is no field \"tempratur\""},
@@ -209,6 +218,7 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
     httplib::Client client = served.client();
     CHECK(client.Post("/v1/completions", "{}", "text/plain")->status == 415);
     CHECK(client.Post("/v1/completions", {{"Content-Length", "2x"}}, "{}", "application/json")->status == 400);
+    CHECK(client.Post("/v1/completions", {{"Range", "bytes=0-3"}}, "{}", "application/json")->status == 400);
     CHECK(client.Post("/nothing", "{}", "application/json")->status == 404);
     CHECK(client.Get("/v1/completions")->status == 405);
     const auto endless = [](std::size_t, httplib::DataSink& sink) { return sink.write("          ", 10); };

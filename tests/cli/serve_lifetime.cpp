@@ -1,6 +1,9 @@
 // Tests of how weft serve begins, reloads and ends.
 #ifdef WEFT_HTTPLIB
 #include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -67,6 +70,8 @@ TEST_CASE("serve: a reload loses no request, and a damaged checkpoint does not r
   const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
     const std::string before = greedy(served), text = text_of(post(served, "/v1/completions", request));
     CHECK(post(served, "/admin/reload", nlohmann::json::object()).json.at("reloaded").empty());
+    CHECK(served.client().Post("/admin/reload")->status == 200);  // without a body
+    CHECK(served.client().Post("/admin/reload", {{"Origin", "http://example.org"}}, "", "")->status == 415);
     const std::vector<nlohmann::json> parts = stream(served, request, [&](std::size_t part) {
       if (part > 1) return true;
       write_language_model(folder / "lm", 1000);
@@ -108,11 +113,36 @@ TEST_CASE("serve: the text of a client that goes away ends") {
   CHECK(outcome.code == 0);
 }
 
+// A client sends a byte of its header now and then, so that no time limit for a single read ends the connection.
+TEST_CASE("serve: a client that sends very slowly does not keep the server from ending") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  std::thread slow;
+  const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(served.port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(::send(socket, "POST /", 6, MSG_NOSIGNAL) == 6);
+    slow = std::thread([socket] {
+      while (::send(socket, "x", 1, MSG_NOSIGNAL) == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      ::close(socket);
+    });
+    CHECK(get(served, "/health").status == 200);
+  });
+  slow.join();
+  CHECK(outcome.code == 0);
+}
+
 TEST_CASE("serve: wrong arguments") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");
   CHECK(fails_with(weft("serve"), 2, "give the folder of a run or of a checkpoint"));
   CHECK(fails_with(weft("serve " + (folder / "nothing")), 1, "nothing"));
+  for (const char* option : {" --timeout 1e10", " --drain 1e10"})
+    CHECK(fails_with(weft("serve " + (folder / "lm") + option), 2, "at most 1e+06, got \"1e10\""));
   CHECK(fails_with(weft("serve " + (folder / "lm") + " lm=" + (folder / "lm")), 1, "got \"lm\" twice; give NAME=DIR"));
   CHECK(fails_with(weft("serve " + (folder / "lm") + " --host 192.0.2.1"), 1, "can't listen on 192.0.2.1:8080"));
   const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
