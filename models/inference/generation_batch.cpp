@@ -77,22 +77,28 @@ struct GenerationBatch::Impl {
     newcomers.clear();
   }
 
-  // Chooses the next symbol of a text.
-  static void choose_next(Member& member) {
-    GeneratedSymbol symbol;
-    try {
-      symbol = member.text->choose_next();
-    } catch (const std::exception& error) {
-      symbol = {.text = {}, .is_last = true, .error = error.what()};
-    }
+  // Computes the logits for the next symbols of all texts that continue.
+  void compute_logits() {
+    clean_up();
+    read_last();
+    join();
+  }
+
+  static void pass_on(Member& member, const GeneratedSymbol& symbol) {
     member.has_ended = !member.out(symbol) || symbol.is_last;
   }
 
   void step() {
-    clean_up();
-    read_last();
-    join();
-    for (Member& member : members) choose_next(member);
+    compute_logits();
+    for (Member& member : members) {
+      GeneratedSymbol symbol;
+      try {
+        symbol = member.text->choose_next();
+      } catch (const std::exception& error) {
+        symbol = {.text = {}, .is_last = true, .error = error.what()};
+      }
+      pass_on(member, symbol);
+    }
     if (size() > 0) return;
     stream.reset();
     members.clear();
@@ -108,13 +114,14 @@ struct GenerationBatch::Impl {
       Impl batch(*prompt.impl_, seed + static_cast<std::uint64_t>(first), count);
       for (std::int64_t i = 0; i < count; ++i)
         batch.members[static_cast<std::size_t>(i)].out = [&, sample = first + i](const GeneratedSymbol& symbol) {
-          if (!symbol.error.empty()) throw Error(symbol.error);
           ++symbols;
           return out({sample, symbol.text, symbol.is_last});
         };
       if (first + count == samples) prompt.impl_->stream.reset();  // it shares memory with the samples
-      do batch.step();
-      while (batch.size() > 0);
+      while (batch.size() > 0) {
+        batch.compute_logits();
+        for (Member& member : batch.members) pass_on(member, member.text->choose_next());
+      }
     }
     return symbols;
   }

@@ -175,8 +175,7 @@ TEST_CASE("Generation, score_text: the most probable symbols of each place, and 
     }
     double sum = 0;
     const auto all = score_text(*model, *tokenizer, text, 100);
-    for (const SymbolProbability& p : all[2].most_probable)
-      sum += std::exp(p.log_probability);
+    for (const SymbolProbability& p : all[2].most_probable) sum += std::exp(p.log_probability);
     CHECK(sum == doctest::Approx(1).epsilon(1e-12));
   }
 }

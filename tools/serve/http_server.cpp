@@ -61,13 +61,14 @@ void set_socket_options(socket_t socket) {
 struct HttpServer::Impl {
   const Settings& settings;
   Models& models;
+  States& states;
   Metrics& metrics;
   httplib::Server server;
   RunningRequests running;
   std::thread accepting;
 
-  Impl(const Settings& the_settings, Models& the_models, Metrics& the_metrics)
-      : settings(the_settings), models(the_models), metrics(the_metrics) {
+  Impl(const Settings& the_settings, Models& the_models, States& the_states, Metrics& the_metrics)
+      : settings(the_settings), models(the_models), states(the_states), metrics(the_metrics) {
     const auto threads = static_cast<std::size_t>(settings.connections);
     server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
     server.set_socket_options(set_socket_options);
@@ -86,7 +87,7 @@ struct HttpServer::Impl {
   static const Endpoint* endpoint_of(const Request& request) {
     const Endpoint* other_method = nullptr;
     for (const Endpoint& endpoint : endpoints()) {
-      if (request.path != endpoint.path) continue;
+      if (!endpoint.matches(request.path)) continue;
       const bool is_head = request.method == "HEAD" && std::string(endpoint.method) == "GET";
       if (is_head || request.method == endpoint.method) return &endpoint;
       other_method = &endpoint;
@@ -148,8 +149,14 @@ struct HttpServer::Impl {
 
   void add(const Endpoint& endpoint) {
     if (endpoint.answer == nullptr) {
-      server.Get(endpoint.path, [this, &endpoint](const Request&, Response& response) {
-        response.set_content(endpoint.text(models, metrics), endpoint.type);
+      const std::string pattern = std::string(endpoint.path) + (endpoint.continues() ? ".+" : "");
+      server.Get(pattern, [this, &endpoint](const Request& request, Response& response) {
+        const std::string rest = request.path.substr(std::string(endpoint.path).size());
+        try {
+          response.set_content(endpoint.text({models, metrics, rest}), endpoint.type);
+        } catch (const std::exception& error) {
+          set_error(response, http_error(error));
+        }
       });
       return;
     }
@@ -188,7 +195,7 @@ struct HttpServer::Impl {
         if (peer.has_gone()) throw HttpError(499, "client_gone", "the client has gone away");
         if (running.has_to_end()) throw shutting_down();
       };
-      Call call{body, settings, models, metrics, Clock::now() + time, check};
+      Call call{body, settings, models, states, metrics, Clock::now() + time, check};
       const Reply reply = endpoint.answer(call);
       if (!reply.stream) return response.set_content(json_text(reply.json), "application/json");
       response.set_header("Cache-Control", "no-cache");
@@ -230,13 +237,13 @@ struct HttpServer::Impl {
 
   void metrics_of(const Request& request, const Response& response) {
     for (const Endpoint& endpoint : endpoints())
-      if (request.path == endpoint.path) return metrics.count_request(endpoint.path, response.status);
+      if (endpoint.matches(request.path)) return metrics.count_request(endpoint.path, response.status);
     metrics.count_request("other", response.status);
   }
 };
 
-HttpServer::HttpServer(const Settings& settings, Models& models, Metrics& metrics)
-    : impl_(std::make_unique<Impl>(settings, models, metrics)) {}
+HttpServer::HttpServer(const Settings& settings, Models& models, States& states, Metrics& metrics)
+    : impl_(std::make_unique<Impl>(settings, models, states, metrics)) {}
 
 HttpServer::~HttpServer() {
   if (!impl_->accepting.joinable()) return;

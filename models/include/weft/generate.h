@@ -36,8 +36,8 @@ struct SymbolProbability {
 
 /// A generated symbol.
 struct GeneratedSymbol {
-  std::int64_t id = 0;  ///< its index in the vocabulary
-  std::string text;     ///< the text that can be passed on now; may be empty
+  std::int64_t id = 0;         ///< its index in the vocabulary
+  std::string text;            ///< the text that can be passed on now; may be empty
   double log_probability = 0;  ///< as in SymbolProbability; 0 unless GenerateOptions::log_probabilities is true
   /// The GenerateOptions::alternatives most probable symbols in this place, the most probable one first.
   std::vector<SymbolProbability> most_probable = {};
@@ -138,8 +138,9 @@ std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, co
 
 /// How probable each symbol of a text is after the symbols before it.
 struct ScoredSymbol {
-  SymbolProbability symbol;                      ///< a symbol of the text
-  std::vector<SymbolProbability> most_probable;  ///< the most probable symbols in its place, the most probable one first
+  SymbolProbability symbol;  ///< a symbol of the text
+  std::vector<SymbolProbability>
+      most_probable;  ///< the most probable symbols in its place, the most probable one first
 };
 
 /// Returns an element for each symbol of a text except the first one, which follows nothing. `text` contains indices in
