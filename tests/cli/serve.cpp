@@ -169,7 +169,7 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
     CHECK(contains(costly.error(), "expected at most 100000 predictions, got 101 gaps with 1000 predictions each"));
     CHECK(post(served, "/fill-mask", {{"model", "mask"}, {"text", "[mask]"}, {"top", 1001}}).status == 400);
     const Response wrong = post(served, "/v1/completions", {{"model", "tags"}, {"prompt", "a"}});
-    CHECK(wrong.status == 400);
+    CHECK(wrong.status == 404);
     CHECK(contains(wrong.error(), "has the task tagging and does not answer /v1/completions; it answers "));
   });
   CHECK(outcome.code == 0);
@@ -234,6 +234,10 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
     CHECK(client.Post("/v1/completions", {{"Content-Length", "2x"}}, "{}", "application/json")->status == 400);
     CHECK(client.Post("/v1/completions", {{"Range", "bytes=0-3"}}, "{}", "application/json")->status == 400);
     CHECK(client.Post("/nothing", "{}", "application/json")->status == 404);
+    CHECK(client.Get("/v1/completions")->get_header_value("Allow") == "POST");
+    CHECK(client.Delete("/health")->get_header_value("Allow") == "GET");
+    CHECK(client.Delete("/health")->status == 405);
+    CHECK(post(served, "/v1/completions", std::string(R"({"max_tokens": 2.0})")).status == 200);
     CHECK(client.Get("/v1/completions")->status == 405);
     const auto endless = [](std::size_t, httplib::DataSink& sink) { return sink.write("          ", 10); };
     const auto endless_body = client.Post("/v1/completions", endless, "application/json");  // in chunks

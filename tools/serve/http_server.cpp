@@ -84,29 +84,25 @@ struct HttpServer::Impl {
     for (const Endpoint& endpoint : endpoints()) add(endpoint);
   }
 
-  static const Endpoint* endpoint_of(const Request& request) {
-    const Endpoint* other_method = nullptr;
-    for (const Endpoint& endpoint : endpoints()) {
-      if (!endpoint.matches(request.path)) continue;
-      const bool is_head = request.method == "HEAD" && std::string(endpoint.method) == "GET";
-      if (is_head || request.method == endpoint.method) return &endpoint;
-      other_method = &endpoint;
-    }
-    if (other_method != nullptr)
-      throw HttpError(405, "wrong_method",
-                      "expected " + std::string(other_method->method) + " " + request.path + ", got " + request.method);
+  static const Endpoint& endpoint_of(const Request& request) {
+    for (const Endpoint& endpoint : endpoints())
+      if (endpoint.matches(request.path)) return endpoint;
     throw HttpError(404, "unknown_path", "there is no path " + request.path + "; /openapi.json lists the paths");
   }
 
   // Checks everything that is known before the body is read.
   void check_head(const Request& request) const {
-    const Endpoint* endpoint = endpoint_of(request);
-    if (endpoint->needs_key && !settings.api_key.empty() &&
+    const Endpoint& endpoint = endpoint_of(request);
+    const bool is_head = request.method == "HEAD" && endpoint.answer == nullptr;
+    if (!is_head && request.method != endpoint.method)
+      throw HttpError(405, "wrong_method",
+                      "expected " + std::string(endpoint.method) + " " + request.path + ", got " + request.method);
+    if (endpoint.needs_key && !settings.api_key.empty() &&
         !same_key(request.get_header_value("Authorization"), "Bearer " + settings.api_key))
       throw HttpError(401, "invalid_api_key",
                       "expected the header Authorization: Bearer KEY with the key of this server");
     const bool has_length = request.has_header("Content-Length"), is_chunked = request.has_header("Transfer-Encoding");
-    if (endpoint->answer == nullptr) {
+    if (endpoint.answer == nullptr) {
       if (is_chunked || (has_length && request.get_header_value("Content-Length") != "0"))
         throw HttpError(400, "unexpected_body", "expected no body for " + request.method + " " + request.path);
       return;
@@ -142,6 +138,7 @@ struct HttpServer::Impl {
       check_head(request);
       return httplib::Server::HandlerResponse::Unhandled;
     } catch (const HttpError& error) {
+      if (error.status == 405) response.set_header("Allow", endpoint_of(request).method);
       set_error_and_close(response, error);
     }
     return httplib::Server::HandlerResponse::Handled;
