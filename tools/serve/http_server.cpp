@@ -50,12 +50,6 @@ void set_error_and_close(Response& response, const HttpError& error) {
                                 });
 }
 
-// The option SO_REUSEPORT, which httplib sets by default, would let two servers share a port.
-void set_socket_options(socket_t socket) {
-  const int on = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-}
-
 }  // namespace
 
 struct HttpServer::Impl {
@@ -65,13 +59,14 @@ struct HttpServer::Impl {
   Metrics& metrics;
   httplib::Server server;
   RunningRequests running;
+  socket_t listening = INVALID_SOCKET;
   std::thread accepting;
 
   Impl(const Settings& the_settings, Models& the_models, States& the_states, Metrics& the_metrics)
       : settings(the_settings), models(the_models), states(the_states), metrics(the_metrics) {
     const auto threads = static_cast<std::size_t>(settings.connections);
     server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
-    server.set_socket_options(set_socket_options);
+    server.set_socket_options([this](socket_t socket) { set_socket_options(socket); });
     server.set_tcp_nodelay(true);
     server.set_read_timeout(socket_seconds);
     server.set_write_timeout(socket_seconds);
@@ -83,6 +78,17 @@ struct HttpServer::Impl {
     server.set_logger([this](const Request& q, const Response& r) { metrics_of(q, r); });
     for (const Endpoint& endpoint : endpoints()) add(endpoint);
   }
+
+  // The option SO_REUSEPORT, which httplib sets by default, would let two servers share a port.
+  void set_socket_options(socket_t socket) {
+    const int on = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    listening = socket;
+  }
+
+  // httplib lets 5 connections wait until they are accepted. If more clients connect at the same time, their systems try
+  // again after a second.
+  void lengthen_backlog() const { ::listen(listening, SOMAXCONN); }
 
   static const Endpoint& endpoint_of(const Request& request) {
     for (const Endpoint& endpoint : endpoints())
@@ -256,6 +262,7 @@ int HttpServer::start() {
   if (port < 0)
     throw weft::Error("can't listen on " + settings.host + ":" + std::to_string(settings.port) +
                       "; expected an address of this machine, and a port that no other program uses");
+  impl_->lengthen_backlog();
   impl_->accepting = std::thread([this] { impl_->server.listen_after_bind(); });
   while (!impl_->server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return port;
