@@ -60,7 +60,9 @@ std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& we
   if (quantized_ && quantized_of_ == weight.id() && quantized_->isa() == Context::current().isa()) return quantized_;
   packed_.reset();  // it belongs to the weight before quantization
   quantized_.reset();
-  quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
+  if (weight.scales().dtype() == DType::bf16)
+    quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales(), weight.shape()[1]);
+  else quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
   quantized_of_ = weight.id();
   give_back(weight.value());
   return quantized_;

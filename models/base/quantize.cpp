@@ -29,8 +29,20 @@ float largest(const Tensor& x) {
   return most;
 }
 
+// Returns the values in 8 or 4 bits, and their scales.
+Rounded rounded_weight(const std::string& name, const Tensor& value, Quantization to) {
+  if (value.size(1) > QuantizedWeight::most_columns)
+    throw Error("[quantize] expected at most " + std::to_string(QuantizedWeight::most_columns) + " columns for " +
+                quantization_name(to) + ", but " + name + " is " + to_string(value.shape()));
+  if (to == Quantization::int4 && largest<float>(value) > 0x1p127f)
+    throw Error("[quantize] parameter " + name + " has elements beyond 2^127, the limit of int4");
+  const QuantizedWeight weight(value, to == Quantization::int8 ? 8 : 4);
+  give_back(value);
+  return {to == Quantization::int8 ? weight.values() : weight.packed_values(), weight.scales()};
+}
+
 // Returns the rounded value and its scales. If the parameter is not quantizable, returns its unchanged value.
-Rounded rounded(const std::string& name, const Parameter& parameter, DType to) {
+Rounded rounded(const std::string& name, const Parameter& parameter, Quantization to) {
   const Tensor& value = parameter.value();
   if (value.dtype() != DType::f32)
     throw Error("[quantize] expected f32 parameters, but " + name + " is " + dtype_name(value.dtype()));
@@ -38,14 +50,7 @@ Rounded rounded(const std::string& name, const Parameter& parameter, DType to) {
   if (!parameter.quantizable()) return {value, {}};
   if (value.rank() != 2)
     throw Error("[quantize] expected matrices (out, in), but " + name + " is " + to_string(value.shape()));
-  if (to == DType::i8) {
-    if (value.size(1) > QuantizedWeight::most_columns)
-      throw Error("[quantize] expected at most " + std::to_string(QuantizedWeight::most_columns) +
-                  " columns for i8, but " + name + " is " + to_string(value.shape()));
-    const QuantizedWeight weight(value);
-    give_back(value);
-    return {weight.values(), weight.scales()};
-  }
+  if (to != Quantization::bf16) return rounded_weight(name, value, to);
   const Tensor half = raw::convert(value, DType::bf16);
   if (!std::isfinite(largest<bfloat16>(half)))
     throw Error("[quantize] parameter " + name + " has elements beyond the largest bf16 number, 3.39e38");
@@ -55,9 +60,9 @@ Rounded rounded(const std::string& name, const Parameter& parameter, DType to) {
 
 }  // namespace
 
-void quantize(const NamedParameters& parameters, DType to) {
+void quantize(const NamedParameters& parameters, Quantization to) {
   guard_memory("quantize", [&] {
-    const std::string name = quantization_name(to);
+    (void)quantization_name(to);
     bool any = false;
     for (const auto& [which, parameter] : parameters) {
       any = any || parameter.quantizable();
@@ -74,27 +79,38 @@ void quantize(const NamedParameters& parameters, DType to) {
   });
 }
 
-void quantize(Model& model, DType to) {
+void quantize(Model& model, Quantization to) {
   quantize(model.parameters(), to);
   model.set_precision(Precision::bf16);
 }
 
-std::optional<DType> quantized_to(const NamedParameters& parameters) {
+std::optional<Quantization> quantized_to(const NamedParameters& parameters) {
   for (const auto& [name, parameter] : parameters)
-    if (parameter.quantized() && parameter.quantizable()) return parameter.value().dtype();
+    if (parameter.quantized() && parameter.quantizable()) {
+      if (parameter.value().dtype() == DType::bf16) return Quantization::bf16;
+      return parameter.scales().dtype() == DType::f32 ? Quantization::int8 : Quantization::int4;
+    }
   return {};
 }
 
-const char* quantization_name(DType to) {
-  if (to == DType::bf16) return "bf16";
-  if (to == DType::i8) return "int8";
-  throw Error(std::string("[quantize] expected bf16 or i8, got ") + dtype_name(to));
+const std::vector<Quantization>& quantizations() {
+  static const std::vector<Quantization> all{Quantization::bf16, Quantization::int8, Quantization::int4};
+  return all;
 }
 
-DType quantization_from_name(const std::string& name) {
-  for (const DType to : {DType::bf16, DType::i8})
+const char* quantization_name(Quantization to) {
+  switch (to) {
+    case Quantization::bf16: return "bf16";
+    case Quantization::int8: return "int8";
+    case Quantization::int4: return "int4";
+  }
+  throw Error("[quantize] expected bf16, int8 or int4, got Quantization " + std::to_string(static_cast<int>(to)));
+}
+
+Quantization quantization_from_name(const std::string& name) {
+  for (const Quantization to : quantizations())
     if (name == quantization_name(to)) return to;
-  throw Error("[quantize] expected bf16 or int8, got \"" + name + "\"");
+  throw Error("[quantize] expected bf16, int8 or int4, got \"" + name + "\"");
 }
 
 }  // namespace weft

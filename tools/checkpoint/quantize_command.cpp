@@ -1,5 +1,6 @@
 #include <weft/checkpoint.h>
 #include <weft/error.h>
+#include <weft/ops.h>
 #include <weft/os.h>
 #include <weft/quantize.h>
 #include <weft/run_folder.h>
@@ -102,18 +103,23 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-// Counts the rows of quantized matrices whose elements are all 0. Weight decay reduces the embeddings of symbols that
+// Counts the rows of quantized matrices whose elements are all 0, so that all their scales are 0. Weight decay reduces the embeddings of symbols that
 // never occur in training to 0.
 std::int64_t zero_rows(const weft::NamedParameters& parameters) {
   std::int64_t count = 0;
   for (const auto& [name, parameter] : parameters)
-    if (parameter.scales().defined())
-      for (const float scale : parameter.scales().to_vector<float>()) count += scale == 0;
+    if (parameter.scales().defined()) {
+      const auto scales = weft::cast(parameter.scales(), weft::DType::f32).to_vector<float>();
+      const auto rows = static_cast<std::size_t>(parameter.shape()[0]), groups = scales.size() / rows;
+      for (std::size_t i = 0; i < rows; ++i)
+        count += std::all_of(scales.data() + i * groups, scales.data() + (i + 1) * groups,
+                             [](float scale) { return scale == 0; });
+    }
   return count;
 }
 
 int quantize(const QuantizeCommand& o) {
-  if (o.to.empty()) throw UsageError("give --to bf16 or --to int8");
+  if (o.to.empty()) throw UsageError("give --to bf16, int8 or int4");
   if (o.out.empty()) throw UsageError("give --out, the folder of the quantized checkpoint");
   const bool given = o.data.given();
   const std::string source = o.checkpoint.path();
@@ -146,16 +152,15 @@ int quantize(const QuantizeCommand& o) {
 }  // namespace
 
 Command quantize_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command =
-      weft.add_subcommand("quantize", "Quantize a checkpoint to half or a quarter of its size, for inference");
+  CLI::App* command = weft.add_subcommand(
+      "quantize", "Quantize a checkpoint to a half, a quarter or a seventh of its size, for inference");
   const auto o = std::make_shared<QuantizeCommand>();
   o->checkpoint.add_to(*command);
   const auto check = [](const std::string& name) { (void)weft::quantization_from_name(name); };
-  add_text(
-      *command, "--to", "bf16|int8", o->to,
-      "Type of the weights and embeddings: bf16 (half the size), or int8 with one scale for each row of a matrix (a "
-      "quarter of the size)",
-      check);
+  add_text(*command, "--to", "bf16|int8|int4", o->to,
+           "Type of the weights and embeddings: bf16 (half the size), int8 with one scale for each row of a matrix (a "
+           "quarter of the size), or int4 with one scale for 32 elements of a row (a seventh of the size)",
+           check);
   add_text(*command, "--out", "DIR", o->out, "Folder that the quantized checkpoint is written to");
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   o->data.add_to(*command);
@@ -169,6 +174,7 @@ Command quantize_command(CLI::App& weft, weft::Ranks*) {
       "the result again.\n"
       "Examples:\n"
       "  weft quantize news --to int8 --out news8\n"
+      "  weft quantize book --to int4 --out book4\n"
       "  weft quantize book --to bf16 --out book16 --text other.txt");
   return {command, [o] { return quantize(*o); }};
 }
