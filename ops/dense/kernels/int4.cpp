@@ -103,6 +103,9 @@ WEFT_INLINE inline void multiply_group(const std::int8_t* a, const std::int8_t* 
         sum = multiply_add(high[v.value], later, multiply_add(low[v.value], x, sum));
       });
     });
+    // Without this line, the compiler adds the products of several units before it adds them to the sums, which needs
+    // more registers than there are.
+    repeat<R * nv>([&](auto s) WEFT_INLINE { simd::keep_in_register(sums[s.value]); });
   });
 }
 
