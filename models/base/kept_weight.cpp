@@ -1,5 +1,6 @@
 #include "base/kept_weight.h"
 
+#include "base/input_moments.h"
 #include "base/sequence.h"
 #include "weft/context.h"
 #include "weft/detail/rebind.h"
@@ -69,6 +70,7 @@ std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& we
 }
 
 Tensor KeptWeight::linear(const Tensor& x, const Parameter& weight, const Tensor& bias, const Epilogue& epilogue) {
+  if (InputMoments* moments = InputMoments::current()) moments->add(weight, x);
   if (weight.scales().defined()) return quantized_linear(x, *quantized(weight), bias, epilogue);
   const bool records = Tape::recording() != nullptr;
   if (!records && can_serve(x, weight))

@@ -57,16 +57,28 @@ void for_stored_rows(const Int4Weight& weight, const F& f) {
 
 }  // namespace
 
-Int4Weight Int4Weight::rounded(const Tensor& weight) {
-  const auto magnitude = detail::kernels<QuantizedKernels<float>>().magnitude;
+void check_int4_range(const Tensor& weight) {
+  const auto magnitude = kernels<QuantizedKernels<float>>().magnitude;
   const int64_t columns = weight.size(1);
-  const float* w = weight.data<float>();
   for (int64_t i = 0; i < weight.size(0); ++i)
-    if (const float most = magnitude(columns, w + i * columns); !(most <= 0x1p127f))
+    if (const float most = magnitude(columns, weight.data<float>() + i * columns); !(most <= 0x1p127f))
       fail(who, "row " + std::to_string(i) + " of the weight contains " +
                     (std::isnan(most) ? "a NaN or an infinity" : "an element beyond 2^127"));
+}
+
+Int4Weight Int4Weight::rounded(const Tensor& weight) {
+  check_int4_range(weight);
+  const int64_t columns = weight.size(1);
   return made(weight.size(0), columns, [&](int64_t i, std::int8_t* values, bfloat16* scales) {
-    round_to_int4(columns, w + i * columns, values, scales);
+    round_to_int4(columns, weight.data<float>() + i * columns, values, scales);
+  });
+}
+
+Int4Weight Int4Weight::of(const Tensor& values, const Tensor& scales) {
+  const int64_t columns = values.size(1), groups = scales.size(1);
+  return made(values.size(0), columns, [&](int64_t i, std::int8_t* row, bfloat16* row_scales) {
+    std::copy_n(values.data<std::int8_t>() + i * columns, columns, row);
+    std::copy_n(scales.data<bfloat16>() + i * groups, groups, row_scales);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/common.h"
+#include "dense/int4_feedback.h"
 #include "dense/int4_tensors.h"
 #include "dense/packing.h"
 #include "dense/quantized_product.h"
@@ -32,6 +33,12 @@ void check_columns(int64_t columns, const Tensor& weight) {
   if (columns > QuantizedWeight::most_columns)
     fail(who,
          "expected at most " + std::to_string(QuantizedWeight::most_columns) + " columns, got " + describe(weight));
+}
+
+void check_matrix(const Tensor& weight) {
+  check_floating(who, weight);
+  if (weight.rank() != 2) fail(who, "expected a weight of shape (out, in), got " + describe(weight));
+  check_columns(weight.size(1), weight);
 }
 
 // Calls f(first row, last row + 1, panel's first byte, scratch memory for scratch_columns values per row) for each
@@ -97,9 +104,7 @@ Tensor quantized(const Tensor& weight, const Tensor& scales) {
 
 QuantizedWeight::QuantizedWeight(const Tensor& weight, int bits) : bits_(bits), isa_(Context::current().isa()) {
   if (bits != 8 && bits != 4) fail(who, "expected 8 or 4 bits, got " + std::to_string(bits));
-  check_floating(who, weight);
-  if (weight.rank() != 2) fail(who, "expected a weight of shape (out, in), got " + describe(weight));
-  check_columns(weight.size(1), weight);
+  check_matrix(weight);
   rows_ = weight.size(0);
   columns_ = weight.size(1);
   guard_memory(who, [&] {
@@ -110,6 +115,24 @@ QuantizedWeight::QuantizedWeight(const Tensor& weight, int bits) : bits_(bits), 
       scales_ = scales_of(dense);
       panels_ = quantized(dense, scales_);
     }
+  });
+}
+
+QuantizedWeight QuantizedWeight::fitted(const Tensor& weight, const Tensor& moments) {
+  check_matrix(weight);
+  const Shape shape{weight.size(1), weight.size(1)};
+  if (!moments.defined() || moments.dtype() != DType::f32 || moments.shape() != shape)
+    fail(who, "expected moments to be " + tensor_text(DType::f32, shape) + ", got " + describe(moments));
+  return guard_memory(who, [&] {
+    const Tensor dense = raw::contiguous(as_dtype(weight, DType::f32));
+    const Int4Weight rounded = rounded_with_feedback(dense, raw::contiguous(moments));
+    QuantizedWeight made;
+    made.bits_ = 4;
+    made.rows_ = rounded.rows;
+    made.columns_ = rounded.columns;
+    made.panels_ = rounded.panels;
+    made.isa_ = rounded.isa;
+    return made;
   });
 }
 

@@ -117,6 +117,25 @@ TEST_CASE("weft quantize: commands on a quantized checkpoint compute in bf16 by 
   }
 }
 
+TEST_CASE("weft quantize --calibrate: the rounding depends on the given inputs, and not on the number of threads") {
+  const RunOfEachTask runs;
+  for (const std::string run : {"lm", "masked", "rows"}) {
+    CAPTURE(run);
+    const std::string file = run == "rows" ? "csv" : "text", out = run + "4";
+    const auto bytes = [&](const std::string& options) {
+      const Outcome made =
+          weft("quantize " + runs.at(run) + " --overwrite --to int4 --out " + runs.at(out) + " " + options);
+      CAPTURE(made.err);
+      REQUIRE(made.code == 0);
+      CHECK(line_of(made.out, "loss").size() == 3);
+      return runs.folder.read(out + "/model.safetensors");
+    };
+    const std::string fitted = bytes("--threads 1 --calibrate " + runs.at(file));
+    CHECK(fitted == bytes("--threads 2 --calibrate " + runs.at(file)));
+    CHECK(fitted != bytes(""));
+  }
+}
+
 TEST_CASE("weft quantize: refusals, which write nothing") {
   const RunOfEachTask runs;
   const std::string lm = runs.at("lm"), out = " --out " + runs.at("out");
@@ -129,6 +148,8 @@ TEST_CASE("weft quantize: refusals, which write nothing") {
   };
   refused(lm + " --to int2" + out, 2, "expected bf16, int8 or int4, got \"int2\"");
   refused(lm + out, 2, "give --to bf16, int8 or int4");
+  refused(lm + " --to int8 --calibrate " + runs.at("text") + out, 2, "--calibrate needs --to int4, got --to int8");
+  refused(lm + " --to int4 --calibrate " + runs.at("none") + out, 1, "none");
   refused(lm + " --to int8", 2, "give --out");
   refused("--to int8" + out, 2, "give the folder of a run or of a checkpoint");
   refused(runs.at("none") + " --to int8" + out, 1, "none");

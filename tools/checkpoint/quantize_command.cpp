@@ -28,7 +28,7 @@ using weft::Error;
 struct QuantizeCommand {
   CheckpointOption checkpoint;
   MeasuredData data;
-  std::string to, out;
+  std::string to, out, calibrate;
   bool overwrite = false;
 };
 
@@ -54,6 +54,22 @@ std::unique_ptr<weft::Data> data_of_run(const std::string& source, const weft::C
     std::cerr << "can't measure the run's own data: " << error.what() << way << std::endl;
     return nullptr;
   }
+}
+
+// The number of tokens after which calibration ends. More tokens hardly change the rounding.
+constexpr std::int64_t calibration_tokens = 65536;
+
+// Quantizes the model for the inputs in the file o.calibrate, a text or labeled rows.
+void quantize_for_inputs(const QuantizeCommand& o, const weft::Checkpoint& checkpoint, const std::string& run) {
+  MeasuredData given = o.data;
+  const bool rows = weft::task_source(checkpoint.model->task()) == weft::Source::rows;
+  given.text = rows ? "" : o.calibrate;
+  given.data = rows ? o.calibrate : "";
+  given.all = !rows;
+  const auto data = given.load(checkpoint, run);
+  std::int64_t left = calibration_tokens / std::max<std::int64_t>(1, given.batch * data->length()) + 1;
+  weft::quantize(*checkpoint.model, weft::quantization_from_name(o.to),
+                 [&] { (void)weft::evaluate(*checkpoint.model, *data, [&] { return left-- == 0; }); });
 }
 
 using Row = std::array<std::string, 4>;
@@ -121,6 +137,7 @@ std::int64_t zero_rows(const weft::NamedParameters& parameters) {
 int quantize(const QuantizeCommand& o) {
   if (o.to.empty()) throw UsageError("give --to bf16, int8 or int4");
   if (o.out.empty()) throw UsageError("give --out, the folder of the quantized checkpoint");
+  if (!o.calibrate.empty() && o.to != "int4") throw UsageError("--calibrate needs --to int4, got --to " + o.to);
   const bool given = o.data.given();
   const std::string source = o.checkpoint.path();
   const OutFolder out{"--out", o.out, "quantized", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite};
@@ -130,7 +147,8 @@ int quantize(const QuantizeCommand& o) {
     throw Error("\"" + source + "\" is already quantized to " + weft::quantization_name(*to) +
                 ": give the original checkpoint");
   weft::Checkpoint after = o.checkpoint.load();
-  weft::quantize(*after.model, weft::quantization_from_name(o.to));
+  if (o.calibrate.empty()) weft::quantize(*after.model, weft::quantization_from_name(o.to));
+  else quantize_for_inputs(o, after, run_of(source));
   const auto data = given ? o.data.load(before, run_of(source)) : data_of_run(source, before);
   std::vector<Row> rows;
   after.info.validation_loss.reset();  // it was measured before quantization
@@ -161,6 +179,9 @@ Command quantize_command(CLI::App& weft, weft::Ranks*) {
            "Type of the weights and embeddings: bf16 (half the size), int8 with one scale for each row of a matrix (a "
            "quarter of the size), or int4 with one scale for 32 elements of a row (a seventh of the size)",
            check);
+  add_text(*command, "--calibrate", "FILE|DIR", o->calibrate,
+           "With --to int4: typical inputs, a text or labeled rows, such as the training set. The weights are rounded "
+           "so that the results of layers change less on the first 65,536 tokens");
   add_text(*command, "--out", "DIR", o->out, "Folder that the quantized checkpoint is written to");
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   o->data.add_to(*command);
@@ -174,7 +195,7 @@ Command quantize_command(CLI::App& weft, weft::Ranks*) {
       "the result again.\n"
       "Examples:\n"
       "  weft quantize news --to int8 --out news8\n"
-      "  weft quantize book --to int4 --out book4\n"
+      "  weft quantize book --to int4 --calibrate book.txt --out book4\n"
       "  weft quantize book --to bf16 --out book16 --text other.txt");
   return {command, [o] { return quantize(*o); }};
 }

@@ -3,6 +3,7 @@
 /// rounded to bf16, int8 or int4. Norms, biases, spatial gating matrices, TNN's position encoders and FNet's positions
 /// stay f32.
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "weft/model.h"
@@ -36,6 +37,13 @@ void quantize(const NamedParameters& parameters, Quantization to);
 /// that save_checkpoint then writes is smaller by the factor of the format. load_checkpoint loads such a checkpoint
 /// only for inference.
 void quantize(Model& model, Quantization to);
+
+/// Quantizes a model to int4 for typical inputs, with error feedback: QuantizedWeight::fitted rounds the weights of
+/// Linear layers. `calibrate` runs the model on the inputs. It is called once, in a Context with one thread, so that the
+/// result doesn't depend on the number of threads. Only what it computes on the calling thread counts. Embeddings,
+/// heads that share their weights, and layers that were not used are rounded as without calibration. Throws an Error
+/// and changes nothing in the same cases as quantize(), if `to` is not int4, or if `calibrate` used no Linear layer.
+void quantize(Model& model, Quantization to, const std::function<void()>& calibrate);
 
 /// Returns the format of the parameters. Returns no value if they aren't quantized.
 std::optional<Quantization> quantized_to(const NamedParameters& parameters);
