@@ -57,7 +57,7 @@ std::vector<double> factor_of(const Tensor& moments) {
 
 }  // namespace
 
-TEST_CASE("fitted int4 weight: each value is nearest to its target, which contains the errors of all later ones") {
+TEST_CASE("fitted int4 weight: values and scales follow from the targets, which contain the errors of later elements") {
   for (const int64_t n : {1, 5, 32, 33, 70, 129}) {
     const Tensor w = normal({6, n}, static_cast<std::uint64_t>(n)), moments = moments_of(correlated(300, n));
     const std::vector<double> l = factor_of(moments);
@@ -71,18 +71,32 @@ TEST_CASE("fitted int4 weight: each value is nearest to its target, which contai
       const auto values = q.values().to_vector<std::int8_t>();
       const auto scales = raw::convert(q.scales(), DType::f64).to_vector<double>();
       int wrong = 0;
-      for (int64_t r = 0; r < 6; ++r)
-        for (int64_t i = 0; i < n; ++i) {
-          double target = weight[static_cast<std::size_t>(r * n + i)];
-          for (int64_t j = i + 1; j < n; ++j) {
+      for (int64_t r = 0; r < 6; ++r) {
+        // The target of element i, with the errors of the elements from `first`.
+        const auto target = [&](int64_t i, int64_t first) {
+          double sum = weight[static_cast<std::size_t>(r * n + i)];
+          for (int64_t j = first; j < n; ++j) {
             const auto at = static_cast<std::size_t>(r * n + j);
-            target +=
+            sum +=
                 l[static_cast<std::size_t>(j * n + i)] / l[static_cast<std::size_t>(i * n + i)] * (weight[at] - is[at]);
           }
-          const double scale = scales[static_cast<std::size_t>(r * ((n + 31) / 32) + i / 32)];
-          const double nearest = std::clamp(target / scale, -8.0, 7.0);
-          wrong += !(std::abs(nearest - values[static_cast<std::size_t>(r * n + i)]) <= 0.5001);
+          return sum;
+        };
+        for (int64_t begin = 0; begin < n; begin += 32) {
+          const int64_t end = std::min(n, begin + 32);
+          const double scale = scales[static_cast<std::size_t>(r * ((n + 31) / 32) + begin / 32)];
+          double most = 0;
+          for (int64_t i = begin; i < end; ++i)
+            if (const double t = target(i, end); std::abs(t) > std::abs(most)) most = t;
+          bool is_candidate = false;
+          for (int d = 0; d < 9; ++d) is_candidate |= std::abs(-most / scale / (6.5 + 0.25 * d) - 1) < 0x1p-8 + 1e-4;
+          wrong += !is_candidate;
+          for (int64_t i = begin; i < end; ++i) {
+            const double nearest = std::clamp(target(i, i + 1) / scale, -8.0, 7.0);
+            wrong += !(std::abs(nearest - values[static_cast<std::size_t>(r * n + i)]) <= 0.5001);
+          }
         }
+      }
       CHECK(wrong == 0);
     });
   }
@@ -173,6 +187,25 @@ TEST_CASE("calibrated models: the inputs of each Linear determine its rounding, 
     }
     CHECK(changed >= 4);
   }
+}
+
+TEST_CASE("calibrated models: all inputs count, in every call of a layer") {
+  const QuantizedCase c{"", "gmlp", Task::causal_lm, "{}", Quantization::int4};
+  const auto calibrated = [&](int calls) {
+    const auto small = trained(c);
+    quantize(*small.model, Quantization::int4, [&] {
+      for (int call = 0; call < calls; ++call)
+        (void)(*small.model)(random_tensor(indices({2, 16}, small.model->vocabulary()), 3 + call));
+    });
+    std::vector<std::vector<unsigned char>> all;
+    for (const auto& [name, parameter] : small.model->parameters())
+      if (parameter.scales().defined() && name != "embedding.weight") all.push_back(bytes_of(parameter.value()));
+    return all;
+  };
+  const auto one = calibrated(1), two = calibrated(2);
+  REQUIRE(one.size() == two.size());
+  CHECK(one.size() >= 4);
+  for (std::size_t i = 0; i < one.size(); ++i) CHECK(one[i] != two[i]);
 }
 
 TEST_CASE("calibrated models: formats other than int4, and a calibration without inputs, are refused") {
