@@ -10,9 +10,18 @@ namespace {
 
 using std::int64_t;
 
-// The number of bytes between the groups of the digits of `rows` rows: an odd number of cache lines, so that the groups
-// of a row of digits don't all lie in the same L1 sets.
-int64_t digits_group(int64_t rows) { return 64 * ((rows * int4_group + 63) / 64 | 1); }
+// The tiles of m rows of x. A block of rows has `in_block` tiles of `height` rows. The digits of a tile are contiguous,
+// so that the kernel reads them as one stream.
+struct Int4Tiles {
+  int64_t block, in_block, height;
+  Int4Tiles(int64_t m, int digits, int64_t mr) : block(block_rows(digits)) {
+    const int64_t rows = std::min(m, block);
+    in_block = (rows * digits - 1) / mr + 1;
+    height = (rows - 1) / in_block + 1;
+  }
+  int64_t tile(int64_t i) const { return i / block * in_block + i % block / height; }
+  int64_t row(int64_t i) const { return i % block % height; }
+};
 
 template <class T>
 class Int4Product {
@@ -21,13 +30,14 @@ class Int4Product {
       : g_(problem),
         quantized_(problem.m),
         groups_(int4_groups(problem.k)),
-        a_group_(digits_group(problem.m * quantized_.digits)),
-        digits_(Tensor::empty({groups_ * a_group_}, DType::i8)),
-        numbers_(Tensor::empty({(groups_ + 1) * problem.m}, DType::f32)) {
-    a_ = digits_.template mutable_data<std::int8_t>();
-    scales_ = numbers_.template mutable_data<float>();
-    corrections_ = reinterpret_cast<std::int32_t*>(scales_ + problem.m);
-  }
+        tiles_(problem.m, quantized_.digits, kernel_.mr),
+        row_(quantized_.digits * int4_group),
+        digits_(Tensor::empty({rows_of_tiles() * groups_ * row_}, DType::i8)),
+        corrections_(Tensor::empty({rows_of_tiles() * groups_}, DType::f32)),
+        scales_(Tensor::empty({problem.m}, DType::f32)),
+        first_digits_(digits_.template mutable_data<std::int8_t>()),
+        first_correction_(static_cast<std::int32_t*>(corrections_.mutable_raw())),
+        row_scales_(scales_.template mutable_data<float>()) {}
 
   void run() {
     for_quantized_rows(g_.m, g_.k, [&](int64_t i) { write_row(i); });
@@ -41,28 +51,35 @@ class Int4Product {
     const T* x = g_.x + i * g_.x_row;
     const float magnitude = kernels<QuantizedKernels<T>>().magnitude(g_.k, x);
     const QuantizedFactors factors(magnitude, quantized_.limit);
-    scales_[i] = magnitude / quantized_.limit;
-    kernel_.write_digits(g_.k, x, factors.first, factors.second, quantized_.digits,
-                         a_ + i * quantized_.digits * int4_group, a_group_, corrections_ + i, g_.m);
+    row_scales_[i] = magnitude / quantized_.limit;
+    kernel_.write_digits(g_.k, x, factors.first, factors.second, quantized_.digits, digits_of(i), tiles_.height * row_,
+                         corrections_of(i), tiles_.height);
+  }
+
+  int64_t rows_of_tiles() const { return (tiles_.tile(g_.m - 1) + 1) * tiles_.height; }
+  // The digits of row i of x and its corrections in the first group. Both have the shape (tiles, groups, height, …).
+  std::int8_t* digits_of(int64_t i) const {
+    return first_digits_ + (tiles_.tile(i) * groups_ * tiles_.height + tiles_.row(i)) * row_;
+  }
+  std::int32_t* corrections_of(int64_t i) const {
+    return first_correction_ + tiles_.tile(i) * groups_ * tiles_.height + tiles_.row(i);
   }
 
   // Computes rows i1 … i2 of y and the columns of panels j1 … j2.
   void block(int64_t i1, int64_t i2, int64_t j1, int64_t j2, const Int4Panels& panels) const {
-    const int64_t most = kernel_.mr / quantized_.digits, tiles = (i2 - i1 - 1) / most + 1;
-    const int64_t height = (i2 - i1 - 1) / tiles + 1;
     for (int64_t j = j1; j < j2; ++j)
-      for (int64_t i = i1; i < i2; i += height) {
+      for (int64_t i = i1; i < i2; i += tiles_.height) {
         Int4Tile t{};
         t.groups = groups_;
-        t.a = a_ + i * quantized_.digits * int4_group;
-        t.a_group = a_group_;
-        t.corrections = corrections_ + i;
-        t.correction_group = g_.m;
+        t.a = digits_of(i);
+        t.a_group = tiles_.height * row_;
+        t.corrections = corrections_of(i);
+        t.correction_group = tiles_.height;
         t.panel = g_.panels + j * panels.bytes();
-        t.rows = static_cast<int>(std::min(height, i2 - i));
+        t.rows = static_cast<int>(std::min(tiles_.height, i2 - i));
         t.digits = quantized_.digits;
         t.columns = std::min(panels.nr, g_.n - j * panels.nr);
-        t.row_scales = scales_ + i;
+        t.row_scales = row_scales_ + i;
         with_epilogue(g_, i, j * panels.nr, t.rows, t.columns, panels.nr, [&](float* y, int64_t y_row) {
           t.y = y;
           t.y_row = y_row;
@@ -74,11 +91,13 @@ class Int4Product {
   const Int4Kernels<T>& kernel_ = kernels<Int4Kernels<T>>();
   const QuantizedProblem<T>& g_;
   QuantizedRows quantized_;
-  int64_t groups_, a_group_;
-  Tensor digits_, numbers_;
-  std::int8_t* a_;
-  float* scales_;
-  std::int32_t* corrections_;
+  int64_t groups_;
+  Int4Tiles tiles_;
+  int64_t row_;  // the bytes of a group of the digits of a row of x
+  Tensor digits_, corrections_, scales_;
+  std::int8_t* first_digits_;
+  std::int32_t* first_correction_;
+  float* row_scales_;
 };
 
 }  // namespace

@@ -40,6 +40,9 @@ inline constexpr std::int64_t block_digit_rows = 128, block_bytes = 1 << 18;
 // bench: weft-bench --benchmark_filter=linear-int8
 inline constexpr std::int64_t block_work = 4 * task_work;
 
+// The number of rows of x in a block.
+inline std::int64_t block_rows(int digits) { return block_digit_rows / digits; }
+
 // The panels of a weight: their number, and the bytes and the elements of W in each of them.
 struct PanelCount {
   std::int64_t count, bytes, elements;
@@ -49,7 +52,7 @@ struct PanelCount {
 // memory of scratch_bytes) for each block. m and panels.count are at least 1.
 template <class F>
 void for_quantized_blocks(std::int64_t m, int digits, const PanelCount& panels, std::size_t scratch_bytes, const F& f) {
-  const std::int64_t height = block_digit_rows / digits, down = (m - 1) / height + 1;
+  const std::int64_t height = block_rows(digits), down = (m - 1) / height + 1;
   const std::int64_t work = std::max<std::int64_t>(1, std::min(m * digits, block_digit_rows) * panels.elements);
   const std::int64_t width =
       std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(1, panels.bytes), 1, panels.count);

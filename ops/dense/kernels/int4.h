@@ -27,8 +27,8 @@ constexpr std::int64_t int4_group_bytes(std::int64_t nr) { return int4_scale_byt
 // A tile of y: some rows, and the columns of one panel. `rows` · `digits` is at most mr.
 struct Int4Tile {
   std::int64_t groups;
-  // The digits of x have the shape (groups, a_group / 32, 32): a group of each row of digits, one after the other. The
-  // rows of digits of one row of x are adjacent, with the higher digit first. `a` is the first row of the tile.
+  // The digits of the tile's rows have the shape (groups, a_group / 32, 32): a group of each row of digits, one after the
+  // other. The rows of digits of one row of x are adjacent, with the higher digit first.
   const std::int8_t* a;
   std::int64_t a_group;             // in bytes
   const std::int32_t* corrections;  // -8 Σ_p d_ip, (groups, correction_group)
