@@ -43,13 +43,16 @@ struct Size {
   std::int64_t d_model, d_mixed, layers;
   std::size_t symbols;
 };
-constexpr Size sizes[] = {
-    {"small", "gmlp", 512, 1024, 6, 65}, {"large", "gmlp", 768, 2304, 18, 256}, {"tnn", "tnn", 512, 1536, 7, 65}};
+constexpr Size sizes[] = {{"tiny", "gmlp", 128, 256, 4, 65},
+                          {"small", "gmlp", 512, 1024, 6, 65},
+                          {"large", "gmlp", 768, 2304, 18, 256},
+                          {"tiny-tnn", "tnn", 128, 384, 4, 65},
+                          {"tnn", "tnn", 512, 1536, 7, 65}};
 
 const Size& size_of(const std::string& name) {
   for (const Size& size : sizes)
     if (name == size.name) return size;
-  throw Error("expected small, large or tnn, got " + name);
+  throw Error("expected tiny, small, large, tiny-tnn or tnn, got " + name);
 }
 
 bool is_tnn(const Size& size) { return std::string(size.arch) == "tnn"; }
@@ -67,8 +70,11 @@ std::unique_ptr<Model> made_model(const Options& o, const Tokenizer& tokenizer) 
   const Size& size = size_of(o.model);
   json config = {{"d_model", size.d_model}, {"layers", size.layers}, {"seq_len", o.context + o.tokens + 1}};
   if (is_tnn(size))
-    config.update(
-        {{"rpe_dim", 64}, {"rpe_layers", 6}, {"glu_dim", 512}, {"norm_type", "simplermsnorm"}, {"gamma", o.gamma}});
+    config.update({{"rpe_dim", 64},
+                   {"rpe_layers", 6},
+                   {"glu_dim", size.d_model},
+                   {"norm_type", "simplermsnorm"},
+                   {"gamma", o.gamma}});
   else config["d_ffn"] = 2 * size.d_mixed;
   return make_model({size.arch, Task::causal_lm, tokenizer.size(), 0, config.dump()},
                     Init{Random(1), DType::f32, nullptr});
@@ -239,9 +245,10 @@ void print(const json& r) {
 
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--model", o.model,
-                 "small (gMLP 6 x 512/2048, 9.9 M), large (gMLP 18 x 768/4608, 100 M) or tnn (TNN 7 x 512)")
+                 "tiny (gMLP 4 x 128/512), small (gMLP 6 x 512/2048, 9.9 M), large (gMLP 18 x 768/4608, 100 M), "
+                 "tiny-tnn (TNN 4 x 128) or tnn (TNN 7 x 512)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"small", "large", "tnn"}));
+      ->check(CLI::IsMember({"tiny", "small", "large", "tiny-tnn", "tnn"}));
   add_precision(app, o.precision, "quantized weights, bf16 activations", {"int8", "int4"});
   add_common_options(app, o);
   app.add_option("--weights", o.weights,

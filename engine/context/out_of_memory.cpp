@@ -7,7 +7,7 @@
 namespace weft::detail {
 namespace {
 
-const Error without_memory("[weft] out of memory");  // copying it allocates nothing
+const OutOfMemory without_memory("[weft] out of memory");  // copying it allocates nothing
 
 std::string text_of(const char* who) { return std::string("[") + who + "] out of memory"; }
 
@@ -15,7 +15,7 @@ std::string text_of(const char* who) { return std::string("[") + who + "] out of
 
 void fail_out_of_memory(const char* who) {
   try {
-    throw Error(text_of(who));
+    throw OutOfMemory(text_of(who));
   } catch (const std::bad_alloc&) {
     throw without_memory;
   }

@@ -58,25 +58,32 @@ std::int64_t choose(const std::vector<double>& x, double temperature, std::int64
   return order[static_cast<std::size_t>(std::min(chosen, std::ssize(sums) - 1))].id;
 }
 
-// Prevents special symbols from being chosen.
-void leave_out(const SpecialIds& special, std::vector<double>& logits) {
+}  // namespace
+
+std::vector<double> logits_of_text(const Tensor& logits, const SpecialIds& special) {
+  std::vector<double> x = values_of(logits);
   for (const auto& id : {special.unknown, special.pad, special.cls, special.mask, special.sep})
-    if (id) logits[static_cast<std::size_t>(*id)] = -HUGE_VAL;
+    if (id) x[static_cast<std::size_t>(*id)] = -HUGE_VAL;
+  return x;
 }
 
-// The natural logarithm of softmax(x) at `id`.
-double log_probability(const std::vector<double>& x, std::int64_t id) {
+double log_sum_exp(const std::vector<double>& x) {
   const double most = *std::max_element(x.begin(), x.end());
   double sum = 0;
   for (double v : x) sum += std::exp(v - most);
-  return x[static_cast<std::size_t>(id)] - most - std::log(sum);
+  return most + std::log(sum);
 }
 
-}  // namespace
+std::vector<SymbolProbability> most_probable(const std::vector<double>& x, std::int64_t count) {
+  std::vector<SymbolProbability> symbols;
+  if (count == 0) return symbols;
+  const double log_sum = log_sum_exp(x);
+  for (const Symbol& symbol : first_symbols(x, count)) symbols.push_back({symbol.id, symbol.logit - log_sum});
+  return symbols;
+}
 
 GeneratedSymbol Chooser::next(Sample& sample, const Tensor& logits, std::int64_t i) const {
-  std::vector<double> x = values_of(logits);
-  leave_out(special_, x);
+  const std::vector<double> x = logits_of_text(logits, special_);
   const double u = sample.random.uniform(static_cast<std::uint64_t>(i));
   const std::int64_t id = choose(x, options_->temperature, options_->top_k, options_->top_p, u);
   std::string text = sample.filter.add(tokenizer_->separator(sample.before, id) + tokenizer_->decode(id));
@@ -85,7 +92,8 @@ GeneratedSymbol Chooser::next(Sample& sample, const Tensor& logits, std::int64_t
   sample.before = id;
   return {.id = id,
           .text = std::move(text),
-          .log_probability = options_->log_probabilities ? log_probability(x, id) : 0,
+          .log_probability = options_->log_probabilities ? x[static_cast<std::size_t>(id)] - log_sum_exp(x) : 0,
+          .most_probable = most_probable(x, options_->alternatives),
           .is_last = ends,
           .is_stopped = sample.filter.stopped()};
 }

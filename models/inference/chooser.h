@@ -10,6 +10,9 @@
 
 namespace weft::detail {
 
+// Throws an Error unless the tokenizer has as many symbols as the model.
+void check_belongs(const char* function, const Tokenizer& tokenizer, const Model& model);
+
 // Passes on the text before the first stop text. Holds back text that may be the beginning of a stop text.
 class StopFilter {
  public:
@@ -52,13 +55,19 @@ class StopFilter {
   bool stopped_ = false;
 };
 
-// One of several continuations.
+// A continuation.
 struct Sample {
-  std::int64_t index;
   Random random;
   StopFilter filter;
   std::int64_t before;  // its latest id
 };
+
+// The logits of the next symbol as numbers, with -infinity for special symbols. Throws an Error if a logit is not finite.
+std::vector<double> logits_of_text(const Tensor& logits, const SpecialIds& special);
+// log(sum(exp(x))), which is the difference between a logit and the logarithm of its probability.
+double log_sum_exp(const std::vector<double>& x);
+// Returns the `count` most probable symbols, the most probable one first. Fewer if fewer may be chosen.
+std::vector<SymbolProbability> most_probable(const std::vector<double>& x, std::int64_t count);
 
 // Chooses symbols. Tokenizer and options must outlive it.
 class Chooser {

@@ -11,22 +11,28 @@
 namespace weft {
 namespace detail {
 
-// Returns the ids of a prompt. An empty prompt stands for a line end, or for the tokenizer's first symbol.
-std::vector<std::int64_t> encode_prompt(const Tokenizer& tokenizer, const std::string& prompt);
+// The symbol that an empty prompt stands for: a line end, or the tokenizer's first symbol.
+std::int64_t first_symbol(const Tokenizer& tokenizer);
 
 }  // namespace detail
 
 struct Generation::Impl {
-  Impl(const Model& of, const Tokenizer& tokenizer, const std::string& prompt, GenerateOptions given)
-      : model(&of),
-        options(std::move(given)),
-        chooser(tokenizer, options),
-        stream(model->stream()),
-        sample{0, Random(options.seed), detail::StopFilter(options.stop), 0} {
-    const std::vector<std::int64_t> ids = detail::encode_prompt(tokenizer, prompt);
-    prompt_symbols = std::ssize(ids);
-    sample.before = ids.back();
-    logits = stream->append(Tensor::from(ids, {1, prompt_symbols}));
+  // An empty prompt stands for a line end, or for the tokenizer's first symbol.
+  Impl(const Model& of, const Tokenizer& of_model, std::vector<std::int64_t> prompt, const GenerateOptions& given)
+      : Impl(of, of_model, given) {
+    if (prompt.empty()) prompt = {detail::first_symbol(of_model)};
+    prompt_symbols = std::ssize(prompt);
+    sample.before = prompt.back();
+    stream = model->stream();
+    logits = stream->append(Tensor::from(prompt, {1, prompt_symbols}));
+  }
+  // Another continuation of the prompt that `other` has read, without a stream.
+  Impl(const Impl& other, std::uint64_t seed) : Impl(*other.model, *other.tokenizer, other.options) {
+    options.seed = seed;
+    sample.random = Random(seed);
+    sample.before = other.sample.before;
+    prompt_symbols = other.prompt_symbols;
+    logits = other.logits;
   }
 
   bool has_ended() const noexcept { return ended || symbols == options.tokens; }
@@ -43,13 +49,22 @@ struct Generation::Impl {
   }
 
   const Model* model;
+  const Tokenizer* tokenizer;
   GenerateOptions options;
   detail::Chooser chooser;
-  std::unique_ptr<TokenStream> stream;  // null in a GenerationBatch after the first step
+  std::unique_ptr<TokenStream> stream;  // null if a GenerationBatch has the stream
   Tensor logits;                        // for the next symbol; undefined until the previous one is appended
   detail::Sample sample;
   std::int64_t symbols = 0, prompt_symbols = 0;
   bool ended = false;
+
+ private:
+  Impl(const Model& of, const Tokenizer& of_model, const GenerateOptions& given)
+      : model(&of),
+        tokenizer(&of_model),
+        options(given),
+        chooser(*tokenizer, options),
+        sample{Random(options.seed), detail::StopFilter(options.stop), 0} {}
 };
 
 }  // namespace weft

@@ -9,12 +9,28 @@
 namespace weft {
 using namespace detail;
 
+namespace {
+
+// The number of samples in one batch. Larger: hardly faster, and more memory, because each sample stores what it has
+// read.
+constexpr std::int64_t samples_at_once = 8;
+
+}  // namespace
+
 struct GenerationBatch::Impl {
   struct Member {
     std::unique_ptr<Generation::Impl> text;
     Out out;
     bool has_ended = false;
   };
+
+  Impl() = default;
+  // Begins with `count` continuations of a prompt. They have the seeds from `seed` on.
+  Impl(const Generation::Impl& prompt, std::uint64_t seed, std::int64_t count)
+      : model(prompt.model), stream(prompt.stream->select(std::vector<std::int64_t>(static_cast<std::size_t>(count)))) {
+    for (std::int64_t i = 0; i < count; ++i)
+      members.push_back({std::make_unique<Generation::Impl>(prompt, seed + static_cast<std::uint64_t>(i)), {}});
+  }
 
   // Removes the texts that have ended.
   void clean_up() {
@@ -61,25 +77,53 @@ struct GenerationBatch::Impl {
     newcomers.clear();
   }
 
-  // Chooses the next symbol of a text.
-  static void choose_next(Member& member) {
-    GeneratedSymbol symbol;
-    try {
-      symbol = member.text->choose_next();
-    } catch (const std::exception& error) {
-      symbol = {.text = {}, .is_last = true, .error = error.what()};
-    }
+  // Computes the logits for the next symbols of all texts that continue.
+  void compute_logits() {
+    clean_up();
+    read_last();
+    join();
+  }
+
+  static void pass_on(Member& member, const GeneratedSymbol& symbol) {
     member.has_ended = !member.out(symbol) || symbol.is_last;
   }
 
   void step() {
-    clean_up();
-    read_last();
-    join();
-    for (Member& member : members) choose_next(member);
+    compute_logits();
+    for (Member& member : members) {
+      GeneratedSymbol symbol;
+      try {
+        symbol = member.text->choose_next();
+      } catch (const std::exception& error) {
+        symbol = {.text = {}, .is_last = true, .error = error.what()};
+      }
+      pass_on(member, symbol);
+    }
     if (size() > 0) return;
     stream.reset();
     members.clear();
+  }
+
+  // generate_samples for a prompt that has been read.
+  static std::int64_t continue_prompt(Generation& prompt, std::int64_t samples,
+                                      const std::function<bool(const SampleText&)>& out) {
+    const std::uint64_t seed = prompt.impl_->options.seed;
+    std::int64_t symbols = 0;
+    for (std::int64_t first = 0; first < samples; first += samples_at_once) {
+      const std::int64_t count = std::min(samples_at_once, samples - first);
+      Impl batch(*prompt.impl_, seed + static_cast<std::uint64_t>(first), count);
+      for (std::int64_t i = 0; i < count; ++i)
+        batch.members[static_cast<std::size_t>(i)].out = [&, sample = first + i](const GeneratedSymbol& symbol) {
+          ++symbols;
+          return out({sample, symbol.text, symbol.is_last});
+        };
+      if (first + count == samples) prompt.impl_->stream.reset();  // it shares memory with the samples
+      while (batch.size() > 0) {
+        batch.compute_logits();
+        for (Member& member : batch.members) pass_on(member, member.text->choose_next());
+      }
+    }
+    return symbols;
   }
 
   std::int64_t size() const noexcept {
@@ -117,5 +161,18 @@ std::int64_t GenerationBatch::step() {
 }
 
 std::int64_t GenerationBatch::size() const noexcept { return impl_->size(); }
+
+std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
+                              const GenerateOptions& options, std::int64_t samples,
+                              const std::function<bool(const SampleText&)>& out) {
+  if (samples < 1) throw Error("[generate] expected at least one sample, got " + std::to_string(samples));
+  return guard_memory("generate", [&] {
+    Generation read(model, tokenizer, prompt, options);
+    if (options.tokens == 0) return std::int64_t{0};
+    std::int64_t symbols = 0;
+    Context::current().parallel_region([&] { symbols = GenerationBatch::Impl::continue_prompt(read, samples, out); });
+    return symbols;
+  });
+}
 
 }  // namespace weft

@@ -38,10 +38,14 @@ Tensor BlockedRows::read(std::int64_t first, std::int64_t count, std::int64_t ch
   const std::size_t element = dtype_size(out.dtype()), bytes = static_cast<std::size_t>(channels) * element;
   auto* to = static_cast<char*>(out.mutable_raw());
   const std::int64_t end = std::min(first + count, size());
-  for (std::int64_t i = first; i < end; ++i, to += bytes) {
-    const Tensor& from = blocks_[static_cast<std::size_t>(i / block - dropped_)];
-    const auto skipped = static_cast<std::size_t>(i % block * from.size(1) + channel);
-    std::memcpy(to, static_cast<const char*>(from.raw()) + skipped * element, bytes);
+  for (std::int64_t i = first; i < end;) {
+    const Tensor& of = blocks_[static_cast<std::size_t>(i / block - dropped_)];
+    const std::size_t row = static_cast<std::size_t>(of.size(1)) * element;
+    const auto* from = static_cast<const char*>(of.raw()) + static_cast<std::size_t>(i % block) * row +
+                       static_cast<std::size_t>(channel) * element;
+    for (const std::int64_t block_end = std::min(end, (i / block + 1) * block); i < block_end;
+         ++i, from += row, to += bytes)
+      std::memcpy(to, from, bytes);
   }
   const std::int64_t rest = first + count - std::max(first, end);
   std::memset(to, 0, static_cast<std::size_t>(rest) * bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/detail/lagged_products.h"
 #include "weft/ops.h"
 
 namespace weft::detail {
@@ -149,9 +150,10 @@ template <class T>
 void OnlineToeplitz::add_recent(int64_t i, T* y) const {
   const int64_t d = rows_.channels();
   const int64_t first = std::max<int64_t>((i / base - 1) * base, std::max<int64_t>(0, i + 1 - lags_->rows().size()));
-  for (int64_t j = first; j <= i; ++j) {
-    const T *t = lags_->rows().row<T>(i - j), *v = rows_.row<T>(j);
-    for (int64_t c = 0; c < d; ++c) y[c] += t[c] * v[c];
+  for (int64_t j = first, count = 0; j <= i; j += count) {
+    // As many rows as follow each other in memory, both of v and, in the other direction, of t.
+    count = std::min({i + 1 - j, base - j % base, (i - j) % base + 1});
+    add_lagged_products(count, d, lags_->rows().row<T>(i - j), rows_.row<T>(j), y);
   }
 }
 

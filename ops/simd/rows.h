@@ -49,10 +49,13 @@ struct Rest {
 };
 
 // Calls f(at) for each vector of a row of n elements of type T or stored as T. f reads with at.load(array) and writes
-// with at.store(array, value).
-template <class T, class F>
+// with at.store(array, value). The loop is unrolled `Unroll` times.
+template <class T, int Unroll = 1, class F>
 inline void for_vectors(std::int64_t n, F f) noexcept {
   std::int64_t i = 0;
+  if constexpr (Unroll > 1)
+    for (; i + Unroll * lanes<T> <= n; i += Unroll * lanes<T>)
+      repeat<Unroll>([&](auto u) WEFT_INLINE { f(Whole{i + u.value * lanes<T>}); });
   for (; i + lanes<T> <= n; i += lanes<T>) f(Whole{i});
   if (i < n) f(Rest{i, n - i});
 }

@@ -69,9 +69,9 @@ TEST_CASE("serve: completions have the text of weft generate, with and without a
     CHECK(text_of(all, 3) == "fox" + other);
     CHECK(all.json.at("usage").at("prompt_tokens") == 9);
     const nlohmann::json logprobs = all.json.at("choices").at(0).at("logprobs");
-    CHECK(logprobs.at("tokens").size() == 50);
-    CHECK(logprobs.at("text_offset").at(0) == 6);
-    CHECK(logprobs.at("token_logprobs").at(49) < 0);
+    CHECK(logprobs.at("tokens").size() == 56);
+    CHECK(logprobs.at("text_offset").at(6) == 6);
+    CHECK(logprobs.at("token_logprobs").at(55) < 0);
     several["stream_options"] = {{"include_usage", true}};
     const std::vector<nlohmann::json> parts = stream(served, several);
     for (std::size_t i = 0; i < 4; ++i) CHECK(text_of(parts, i) == text_of(all, i));
@@ -169,7 +169,7 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
     CHECK(contains(costly.error(), "expected at most 100000 predictions, got 101 gaps with 1000 predictions each"));
     CHECK(post(served, "/fill-mask", {{"model", "mask"}, {"text", "[mask]"}, {"top", 1001}}).status == 400);
     const Response wrong = post(served, "/v1/completions", {{"model", "tags"}, {"prompt", "a"}});
-    CHECK(wrong.status == 400);
+    CHECK(wrong.status == 404);
     CHECK(contains(wrong.error(), "has the task tagging and does not answer /v1/completions; it answers "));
   });
   CHECK(outcome.code == 0);
@@ -190,10 +190,24 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
         {"[]", 400, "expected a JSON object as the body, got []"},
         {"{\"prompt\": \"\xff\"}", 400, "ill-formed UTF-8"},
         {std::string(4000, '[') + std::string(4000, ']'), 400, "nested more than 16 levels deep"},
-        {R"({"prompt": 3})", 400, "prompt: expected a text or a list of texts, got 3"},
+        {R"({"prompt": 3})", 400, "prompt: expected a text or a list of integers, got 3"},
         {R"({"prompt": []})", 400, "prompt: expected at least one text"},
         {R"({"prompt": "a\u0000"})", 400, "without zero bytes"},
         {"{\"prompt\": \"" + std::string(51, 'a') + "\"}", 400, "expected a text of at most 50 bytes, got 51"},
+        {R"({"prompt": []})", 400, "prompt: expected at least one text, got an empty list"},
+        {R"({"prompt": [1, "a"]})", 400, "prompt: expected a list of integers from 0 to "},
+        {R"({"prompt": [1, -1]})", 400, "got -1"},
+        {"{\"prompt\": [0" +
+             [] {
+               std::string s;
+               for (int i = 0; i < 50; ++i) s += ", 0";
+               return s;
+             }() +
+             "]}",
+         400, "prompt: expected at most 50 symbols, got 51"},
+        {R"({"logprobs": 21})", 400, "logprobs: expected an integer (0 to 20), got 21"},
+        {R"({"state": "00"})", 400, "this server saves no states; it was started without --states"},
+        {R"({"save": true})", 400, "this server saves no states; it was started without --states"},
         {R"({"max_tokens": 101})", 400, "max_tokens: expected an integer (0 to 100), got 101"},
         {R"({"max_tokens": 1.5})", 400, "max_tokens: expected an integer (0 to 100), got 1.5"},
         {R"({"temperature": -1})", 400, "temperature: expected a number (at least 0), got -1"},
@@ -220,6 +234,10 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
     CHECK(client.Post("/v1/completions", {{"Content-Length", "2x"}}, "{}", "application/json")->status == 400);
     CHECK(client.Post("/v1/completions", {{"Range", "bytes=0-3"}}, "{}", "application/json")->status == 400);
     CHECK(client.Post("/nothing", "{}", "application/json")->status == 404);
+    CHECK(client.Get("/v1/completions")->get_header_value("Allow") == "POST");
+    CHECK(client.Delete("/health")->get_header_value("Allow") == "GET");
+    CHECK(client.Delete("/health")->status == 405);
+    CHECK(post(served, "/v1/completions", std::string(R"({"max_tokens": 2.0})")).status == 200);
     CHECK(client.Get("/v1/completions")->status == 405);
     const auto endless = [](std::size_t, httplib::DataSink& sink) { return sink.write("          ", 10); };
     const auto endless_body = client.Post("/v1/completions", endless, "application/json");  // in chunks

@@ -197,7 +197,7 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
       const std::int64_t count = allocations_of(body, smallest);
       CHECK(count > 0);
       for (std::int64_t k = 1; k <= count; ++k) {
-        (void)runs_out(body, k, smallest, sustained);
+        (void)runs_out<Error>(body, k, smallest, sustained);
         check();
       }
     };
@@ -209,7 +209,7 @@ TEST_CASE("out of memory while saving and loading: an Error, and the folder and 
     for (std::int64_t k = 1, count = allocations_of(loads, smallest); k <= count; ++k) {
       (void)trainer.step();
       const std::vector<Tensor> before = copies(parameters);
-      CHECK(same(parameters, runs_out(loads, k, smallest, sustained) ? before : first));
+      CHECK(same(parameters, runs_out<Error>(loads, k, smallest, sustained) ? before : first));
     }
   }
   trainer.load_state(state);
@@ -233,7 +233,7 @@ TEST_CASE("out of memory while saving and loading for other programs: an Error, 
       CAPTURE(sustained);
       std::int64_t failed = 0;
       for (std::int64_t k = 1, count = allocations_of(loads, smallest); k <= count; ++k) {
-        failed += runs_out(loads, k, smallest, sustained);
+        failed += runs_out<Error>(loads, k, smallest, sustained);
         CHECK(same(format.load(folder / "new").model->parameters(), first));
       }
       CHECK(failed > 0);
@@ -241,7 +241,7 @@ TEST_CASE("out of memory while saving and loading for other programs: an Error, 
       CHECK(count > 0);
       for (std::int64_t k = 1; k <= count; ++k) {
         format.save(folder / "out", former);
-        const bool out = runs_out(saves, k, smallest, sustained);
+        const bool out = runs_out<Error>(saves, k, smallest, sustained);
         CHECK(folder.read("out" + file) == (out ? before : whole));
       }
     }

@@ -19,15 +19,17 @@ namespace weft::test {
 constexpr std::size_t of_json = 300;
 
 // Runs `body` and makes its allocation number `failing` fail. Returns false if `body` succeeds. If `body` throws
-// anything except an Error about memory, the test fails.
-inline bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
+// anything except a Failure about memory, the test fails. Functions that load files add the file's name, and throw an
+// Error.
+template <class Failure = OutOfMemory>
+bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
                      bool sustained = false) {
   std::string what = "nothing";
   try {
     const FailingMemory memory(failing, smallest, sustained);
     body();
     return false;
-  } catch (const Error& error) {
+  } catch (const Failure& error) {
     what = error.what();
   } catch (const std::bad_alloc&) {
     what = "std::bad_alloc";

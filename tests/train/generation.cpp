@@ -108,6 +108,96 @@ TEST_CASE("Generation: a symbol has its index, its log probability and the reaso
   CHECK(stopped->text.empty());
 }
 
+TEST_CASE("Generation: other seeds continue the prompt without reading it again") {
+  for (const char* arch : {"gmlp", "tnn"}) {
+    const auto model = generating_model(arch);
+    const auto tokenizer = characters(alphabet);
+    GenerateOptions options;
+    options.tokens = 12;
+    options.stop = {"cab"};
+    GenerateOptions other = options;
+    other.seed = 7;
+    const auto expected = pieces_of(Generation(*model, *tokenizer, "abba", other));
+    Generation first(*model, *tokenizer, "abba", options);
+    CHECK(pieces_of(first.with_seed(7)) == expected);
+    Generation second = first.with_seed(7);
+    CHECK(second.prompt_symbols() == 4);
+    (void)first.next();
+    CHECK_THROWS_WITH((void)first.with_seed(8), doctest::Contains("has begun"));
+    CHECK(pieces_of(std::move(second)) == expected);  // the first one doesn't write what they share
+  }
+}
+
+TEST_CASE("Generation: a prompt can be given as indices") {
+  const auto model = generating_model("gmlp");
+  const auto tokenizer = characters(alphabet);
+  GenerateOptions options;
+  options.tokens = 9;
+  for (const std::string prompt : {"abba", "e", ""})
+    CHECK(pieces_of(Generation(*model, *tokenizer, tokenizer->encode(prompt), options)) ==
+          pieces_of(Generation(*model, *tokenizer, prompt, options)));
+  CHECK_THROWS_AS(Generation(*model, *tokenizer, std::vector<std::int64_t>{tokenizer->size()}, options), Error);
+  CHECK_THROWS_AS(Generation(*model, *tokenizer, std::vector<std::int64_t>{-1}, options), Error);
+}
+
+TEST_CASE("Generation, score_text: the most probable symbols of each place, and the probability of the chosen one") {
+  for (const char* arch : {"gmlp", "tnn"}) {
+    const auto model = generating_model(arch);
+    const auto tokenizer = characters(alphabet);
+    GenerateOptions options;
+    options.tokens = 6;
+    options.temperature = 0;
+    options.log_probabilities = true;
+    options.alternatives = 3;
+    std::vector<std::int64_t> text = tokenizer->encode("abba");
+    Generation generation(*model, *tokenizer, "abba", options);
+    std::vector<GeneratedSymbol> symbols;
+    while (const auto symbol = generation.next_symbol()) {
+      symbols.push_back(*symbol);
+      text.push_back(symbol->id);
+    }
+    const std::vector<ScoredSymbol> scored = score_text(*model, *tokenizer, text, 3);
+    REQUIRE(scored.size() == text.size() - 1);
+    for (std::size_t i = 0; i < symbols.size(); ++i) {
+      const ScoredSymbol& of = scored[i + 3];
+      CHECK(of.symbol.id == symbols[i].id);
+      CHECK(of.symbol.log_probability == doctest::Approx(symbols[i].log_probability).epsilon(1e-4));
+      REQUIRE(symbols[i].most_probable.size() == 3);
+      REQUIRE(of.most_probable.size() == 3);
+      CHECK(symbols[i].most_probable[0].id == symbols[i].id);  // at temperature 0
+      CHECK(symbols[i].most_probable[0].log_probability == symbols[i].log_probability);
+      for (std::size_t k = 0; k < 3; ++k) {
+        CHECK(of.most_probable[k].id == symbols[i].most_probable[k].id);
+        CHECK(of.most_probable[k].log_probability ==
+              doctest::Approx(symbols[i].most_probable[k].log_probability).epsilon(1e-4));
+        if (k > 0) CHECK(of.most_probable[k].log_probability <= of.most_probable[k - 1].log_probability);
+      }
+    }
+    double sum = 0;
+    const auto all = score_text(*model, *tokenizer, text, 100);
+    for (const SymbolProbability& p : all[2].most_probable) sum += std::exp(p.log_probability);
+    CHECK(sum == doctest::Approx(1).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("score_text: short texts, special symbols and refusals") {
+  const auto model = generating_model("gmlp");
+  const auto tokenizer = characters(alphabet);
+  CHECK(score_text(*model, *tokenizer, {}).empty());
+  CHECK(score_text(*model, *tokenizer, {1}).empty());
+  const std::int64_t unknown = *tokenizer->special().unknown;
+  CHECK(score_text(*model, *tokenizer, {1, unknown})[0].symbol.log_probability == -HUGE_VAL);
+  CHECK(score_text(*model, *tokenizer, {1, 2}, 100)[0].most_probable.size() == alphabet.size());
+  CHECK(score_text(*model, *tokenizer, {1, 2})[0].most_probable.empty());
+  CHECK_THROWS_WITH((void)score_text(*model, *tokenizer, {1, 2}, -1), doctest::Contains("alternatives"));
+  CHECK_THROWS_AS((void)score_text(*model, *tokenizer, {1, 99}), Error);
+  const std::vector<std::int64_t> long_text(static_cast<std::size_t>(model->max_length()) + 1, 1);
+  CHECK_THROWS_AS((void)score_text(*model, *tokenizer, long_text), Error);
+  CHECK_THROWS_WITH((void)score_text(*model, *characters("abc"), {1, 2}), doctest::Contains("do not belong together"));
+  const auto classes = generating_model("gmlp", Task::classifier);
+  CHECK_THROWS_WITH((void)score_text(*classes, *tokenizer, {1, 2}), doctest::Contains("causal-lm"));
+}
+
 TEST_CASE("GenerationBatch: texts that begin and end at any time are the same as alone") {
   for (const char* arch : {"gmlp", "tnn"}) {
     const auto model = generating_model(arch);

@@ -9,6 +9,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "serve/http_error.h"
 #include "serve/settings.h"
@@ -24,10 +25,11 @@ inline HttpError queue_full(const std::string& model, const Settings& settings) 
 }
 
 struct Piece {
-  std::size_t text = 0;                              // index of the text in the request
-  std::optional<std::int64_t> prompt_symbols = {};   // the prompt has been read
-  std::optional<weft::GeneratedSymbol> symbol = {};  // the next symbol
-  std::optional<HttpError> error = {};               // the text can't be continued
+  std::size_t text = 0;                                // index of the text in the request
+  std::optional<std::int64_t> prompt_symbols = {};     // the prompt has been read
+  std::vector<weft::ScoredSymbol> scored_prompt = {};  // if the request asks for it
+  std::optional<weft::GeneratedSymbol> symbol = {};    // the next symbol
+  std::optional<HttpError> error = {};                 // the text can't be continued
 };
 
 class Answer {

@@ -1,5 +1,7 @@
 #include "serve/body.h"
 
+#include <cmath>
+
 namespace serve {
 namespace {
 
@@ -41,6 +43,19 @@ HttpError wrong_type(const std::string& field, const std::string& expected, cons
   return wrong(field, "expected " + expected + ", got " + shown(value));
 }
 
+// Returns no value if the number is not an integer, or too large. 3.0 is an integer.
+std::optional<std::int64_t> integer_of(const Json& value) {
+  constexpr double most = 0x1p53;
+  if (value.is_number_float()) {
+    const auto number = value.get<double>();
+    if (std::trunc(number) != number || std::abs(number) > most) return {};
+  } else if (!value.is_number() ||
+             (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))) {
+    return {};
+  }
+  return value.get<std::int64_t>();
+}
+
 }  // namespace
 
 std::string shown(const Json& value) {
@@ -77,11 +92,8 @@ std::vector<std::string> Body::texts(const std::string& field) {
 std::int64_t Body::integer(const std::string& field, std::int64_t usual, const Range<std::int64_t>& range) {
   const Json found = value(field);
   if (found.is_null()) return usual;
-  const bool fits = found.is_number_integer() &&
-                    !(found.is_number_unsigned() && found.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX));
-  if (!fits || !range.holds(found.get<std::int64_t>()))
-    throw wrong_type(field, "an integer (" + describe(range) + ")", found);
-  return found.get<std::int64_t>();
+  if (const auto integer = integer_of(found); integer && range.holds(*integer)) return *integer;
+  throw wrong_type(field, "an integer (" + describe(range) + ")", found);
 }
 
 double Body::number(const std::string& field, double usual, const Range<double>& range) {

@@ -5,6 +5,7 @@
 
 #include "serve/body.h"
 #include "serve/models.h"
+#include "serve/states.h"
 
 namespace serve {
 
@@ -12,6 +13,7 @@ struct Call {
   Body& body;
   const Settings& settings;
   Models& models;
+  States& states;
   Metrics& metrics;
   Clock::time_point until;      // when the answer must be complete
   std::function<void()> check;  // throws an HttpError if the client has gone away, or if the server ends

@@ -1,5 +1,7 @@
 #include "serve/completion_request.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <random>
 
 #include "serve/texts.h"
@@ -46,41 +48,88 @@ std::vector<std::string> stop_texts(Body& body) {
   return stop;
 }
 
+GivenPrompt prompt_of(const Json& given, const Settings& settings, const weft::Tokenizer& tokenizer) {
+  if (given.is_string()) {
+    const std::string text = given.get<std::string>();
+    check_text(text, "prompt", settings);
+    return {text, tokenizer.encode(text)};
+  }
+  if (!given.is_array()) throw wrong("prompt", "expected a text or a list of integers, got " + shown(given));
+  const std::vector<std::int64_t> symbols = given_symbols(given, "prompt", tokenizer);
+  if (std::ssize(symbols) > settings.max_prompt)
+    throw wrong("prompt", "expected at most " + std::to_string(settings.max_prompt) + " symbols, got " +
+                              std::to_string(symbols.size()));
+  return {tokenizer.decode(symbols), symbols};
+}
+
+// A prompt is a text or a list of integers. A request has one prompt or a list of prompts.
+std::vector<GivenPrompt> prompts_of(Call& call, const weft::Tokenizer& tokenizer) {
+  Json given = call.body.value("prompt");
+  if (given.is_null()) given = "";
+  const bool is_list = given.is_array() && !(!given.empty() && given.front().is_number());
+  if (!is_list) return {prompt_of(given, call.settings, tokenizer)};
+  if (given.empty()) throw wrong("prompt", "expected at least one text, got an empty list");
+  check_count(given.size(), "prompt", call.settings);
+  std::vector<GivenPrompt> prompts;
+  for (const Json& prompt : given) prompts.push_back(prompt_of(prompt, call.settings, tokenizer));
+  return prompts;
+}
+
+void continue_state(std::vector<GivenPrompt>& prompts, const std::vector<std::int64_t>& state) {
+  for (GivenPrompt& prompt : prompts) {
+    prompt.symbols.insert(prompt.symbols.begin(), state.begin(), state.end());
+    prompt.state_symbols = state.size();
+  }
+}
+
+// Scoring a prompt takes one forward pass, which computes the logits of all its symbols.
+void check_scored(const GivenPrompt& prompt, const weft::Model& model) {
+  constexpr std::int64_t most_logits = std::int64_t{1} << 26;
+  std::int64_t longest = most_logits / model.vocabulary();
+  if (model.max_length() > 0) longest = std::min(longest, model.max_length());
+  if (std::ssize(prompt.symbols) > longest)
+    throw wrong("prompt", "with echo and logprobs, expected at most " + std::to_string(longest) + " symbols, got " +
+                              std::to_string(prompt.symbols.size()));
+}
+
 }  // namespace
 
 std::vector<Prompt> CompletionRequest::texts() const {
   std::vector<Prompt> texts;
-  for (const std::string& prompt : prompts)
-    for (std::int64_t k = 0; k < n; ++k) {
-      texts.push_back({prompt, options});
-      texts.back().options.seed += static_cast<std::uint64_t>(k);
-    }
+  for (const GivenPrompt& prompt : prompts) {
+    const auto shared = std::make_shared<SharedPrompt>(SharedPrompt{prompt.symbols, options, echo && has_logprobs, n});
+    for (std::int64_t k = 0; k < n; ++k) texts.push_back({shared, options.seed + static_cast<std::uint64_t>(k)});
+  }
   return texts;
 }
 
-CompletionRequest completion_request(Call& call) {
+CompletionRequest completion_request(Call& call, const ServedModel& model) {
+  const weft::Checkpoint& checkpoint = model.checkpoint();
   Body& body = call.body;
   CompletionRequest r;
-  r.prompts = body.value("prompt").is_null() ? std::vector<std::string>{""} : body.texts("prompt");
+  r.prompts = prompts_of(call, *checkpoint.tokenizer);
+  if (const auto state = body.text("state")) continue_state(r.prompts, call.states.load(*state, model.name()));
+  r.is_saved = body.flag("save", false);
+  if (r.is_saved) call.states.check_enabled();
   r.n = body.integer("n", 1, {1, 128});
   r.options.tokens = body.integer("max_tokens", 16, {0, call.settings.max_tokens});
   r.options.temperature = body.number("temperature", 1, {0});
   r.options.top_p = body.number("top_p", 1, {0, 1, true});
   r.options.top_k = body.integer("top_k", 0, {0});
   r.options.seed =
-      body.value("seed").is_null() ? random_seed() : static_cast<std::uint64_t>(body.integer("seed", 0, {0}));
+      body.value("seed").is_null() ? random_seed() : static_cast<std::uint64_t>(body.integer("seed", 0, {INT64_MIN}));
   r.options.stop = stop_texts(body);
   r.echo = body.flag("echo", false);
   r.stream = body.flag("stream", false);
   r.include_usage = includes_usage(body);
   r.has_logprobs = !body.value("logprobs").is_null();
-  body.integer("logprobs", 0, {0, 1});
+  r.options.alternatives = body.integer("logprobs", 0, {0, 20});
   r.options.log_probabilities = r.has_logprobs;
   check_unsupported(body);
   body.check_all_read();
-  if (r.prompts.empty()) throw wrong("prompt", "expected at least one text, got an empty list");
-  for (const std::string& prompt : r.prompts) check_text(prompt, "prompt", call.settings);
   check_count(r.prompts.size() * static_cast<std::size_t>(r.n), r.n > 1 ? "n" : "prompt", call.settings);
+  if (r.echo && r.has_logprobs)
+    for (const GivenPrompt& prompt : r.prompts) check_scored(prompt, *checkpoint.model);
   return r;
 }
 

@@ -9,17 +9,26 @@
 
 namespace serve {
 
+// A prompt. Its symbols include those of the state that it continues.
+struct GivenPrompt {
+  std::string text;
+  std::vector<std::int64_t> symbols;
+  std::size_t state_symbols = 0;
+};
+
 struct CompletionRequest {
-  std::vector<std::string> prompts;
+  std::vector<GivenPrompt> prompts;
   std::int64_t n = 1;  // number of texts for each prompt
   weft::GenerateOptions options;
   bool echo = false, stream = false, include_usage = false, has_logprobs = false;
+  bool is_saved = false;  // whether to save the states of the texts
 
   // Returns the prompts of all texts: n for each prompt, with the seeds seed, seed + 1, and so on.
   std::vector<Prompt> texts() const;
+  const GivenPrompt& prompt_of(std::size_t text) const { return prompts[text / static_cast<std::size_t>(n)]; }
 };
 
 // Throws an HttpError if a field is unknown or has a wrong value.
-CompletionRequest completion_request(Call& call);
+CompletionRequest completion_request(Call& call, const ServedModel& model);
 
 }  // namespace serve

@@ -6,39 +6,60 @@
 
 namespace serve {
 
-void CompletionText::echo(const std::string& prompt) {
-  text_ += prompt;
-  offset_ += code_points(prompt);
+void CompletionText::begin(const std::vector<weft::ScoredSymbol>& scored) {
+  const GivenPrompt& prompt = request_.prompt_of(index_);
+  if (request_.echo) {
+    text_ += prompt.text;
+    for (std::size_t i = prompt.state_symbols; request_.has_logprobs && i < prompt.symbols.size(); ++i)
+      if (i == 0) add_token(prompt.symbols[i], nullptr, {});
+      else add_token(prompt.symbols[i], scored[i - 1].symbol.log_probability, scored[i - 1].most_probable);
+    offset_ = code_points(prompt.text);
+  }
+  if (!prompt.symbols.empty()) last_id_ = prompt.symbols.back();
 }
 
 void CompletionText::add(const weft::GeneratedSymbol& symbol) {
   text_ += pieces_.add(symbol.text);
-  if (has_logprobs_) add_logprob(symbol);
+  if (request_.has_logprobs) add_token(symbol.id, symbol.log_probability, symbol.most_probable);
   last_id_ = symbol.id;
-  ++symbols_;
+  symbols_.push_back(symbol.id);
   if (!symbol.is_last) return;
   text_ += pieces_.finish();
   finish_ = symbol.is_stopped ? "stop" : "length";
 }
 
-void CompletionText::add_logprob(const weft::GeneratedSymbol& symbol) {
-  std::string token = tokenizer_.decode(symbol.id);
-  if (symbols_ > 0) token = tokenizer_.separator(last_id_, symbol.id) + token;
-  token = valid_utf8(token);
-  tokens_.push_back(token);
-  logprobs_.push_back(symbol.log_probability);
+std::vector<std::int64_t> CompletionText::all_symbols() const {
+  std::vector<std::int64_t> all = request_.prompt_of(index_).symbols;
+  all.insert(all.end(), symbols_.begin(), symbols_.end());
+  return all;
+}
+
+std::string CompletionText::token_text(std::int64_t id) const {
+  return valid_utf8((last_id_ ? tokenizer_.separator(*last_id_, id) : "") + tokenizer_.decode(id));
+}
+
+void CompletionText::add_token(std::int64_t id, const Json& log_probability,
+                               const std::vector<weft::SymbolProbability>& most_probable) {
+  Json top = Json::object();
+  for (const weft::SymbolProbability& p : most_probable) top[token_text(p.id)] = p.log_probability;
+  tokens_.push_back(token_text(id));
+  logprobs_.push_back(log_probability);
+  top_.push_back(most_probable.empty() ? Json() : top);
   offsets_.push_back(offset_);
-  offset_ += code_points(token);
+  offset_ += code_points(token_text(id));
+  last_id_ = id;
 }
 
 Json CompletionText::take() {
   Json choice = {
       {"text", std::exchange(text_, {})}, {"index", index_}, {"logprobs", nullptr}, {"finish_reason", finish_}};
-  if (has_logprobs_)
-    choice["logprobs"] = {{"tokens", std::exchange(tokens_, Json::array())},
-                          {"token_logprobs", std::exchange(logprobs_, Json::array())},
-                          {"top_logprobs", nullptr},
-                          {"text_offset", std::exchange(offsets_, Json::array())}};
+  if (request_.has_logprobs)
+    choice["logprobs"] = {
+        {"tokens", std::exchange(tokens_, Json::array())},
+        {"token_logprobs", std::exchange(logprobs_, Json::array())},
+        {"top_logprobs", request_.options.alternatives > 0 ? std::exchange(top_, Json::array()) : Json()},
+        {"text_offset", std::exchange(offsets_, Json::array())}};
+  if (!state_.empty()) choice["state"] = std::exchange(state_, {});
   return choice;
 }
 

@@ -20,12 +20,13 @@ std::string random_id() {
 class Completion {
  public:
   Completion(Call& call, std::shared_ptr<const ServedModel> model, CompletionRequest request)
-      : model_(std::move(model)), request_(std::move(request)), until_(call.until), check_(call.check) {
+      : model_(std::move(model)),
+        request_(std::move(request)),
+        until_(call.until),
+        check_(call.check),
+        states_(call.states) {
     const std::vector<Prompt> prompts = request_.texts();
-    for (std::size_t i = 0; i < prompts.size(); ++i) {
-      texts_.emplace_back(i, *model_->checkpoint().tokenizer, request_.has_logprobs);
-      if (request_.echo) texts_[i].echo(prompts[i].text);
-    }
+    for (std::size_t i = 0; i < prompts.size(); ++i) texts_.emplace_back(i, request_, *model_->checkpoint().tokenizer);
     left_ = prompts.size();
     model_->continuations().add(prompts, answer_);
   }
@@ -39,11 +40,13 @@ class Completion {
     const Piece piece = wait();
     if (piece.error) throw *piece.error;
     CompletionText& text = texts_[piece.text];
-    if (piece.prompt_symbols && piece.text % static_cast<std::size_t>(request_.n) == 0)
-      prompt_symbols_ += *piece.prompt_symbols;
+    if (piece.prompt_symbols) {
+      if (piece.text % static_cast<std::size_t>(request_.n) == 0) prompt_symbols_ += *piece.prompt_symbols;
+      text.begin(piece.scored_prompt);
+    }
     if (piece.symbol) text.add(*piece.symbol);
     else if (request_.options.tokens == 0) text.end();
-    if (text.has_ended()) --left_;
+    if (text.has_ended()) end(text);
     return text;
   }
 
@@ -85,6 +88,11 @@ class Completion {
     }
   }
 
+  void end(CompletionText& text) {
+    --left_;
+    if (request_.is_saved) text.set_state(states_.save(model_->name(), text.all_symbols()));
+  }
+
   Json with(const Json& choices) const {
     return {{"id", id_},
             {"object", "text_completion"},
@@ -109,6 +117,7 @@ class Completion {
   const CompletionRequest request_;
   const Clock::time_point until_;
   const std::function<void()> check_;
+  States& states_;
   const std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();
   const std::string id_ = random_id();
   const std::int64_t created_ = std::time(nullptr);
@@ -122,7 +131,7 @@ class Completion {
 Reply completions(Call& call) {
   const auto model = model_of(call);
   model->continuations();  // throws if the model has none
-  CompletionRequest request = completion_request(call);
+  CompletionRequest request = completion_request(call, *model);
   const bool stream = request.stream;
   const auto completion = std::make_shared<Completion>(call, model, std::move(request));
   // The first piece decides the status of a stream: an error in a prompt is an ordinary answer.

@@ -70,19 +70,31 @@ void Continuations::read_prompt(Waiting waiting) {
   const std::size_t index = text.index;
   const std::shared_ptr<Answer> answer = text.answer;
   try {
-    weft::Generation generation(model_, tokenizer_, waiting.prompt.text, waiting.prompt.options);
-    const std::int64_t symbols = generation.prompt_symbols();
-    metrics_.add(name_, Metrics::prompt_tokens, symbols);
-    if (answer->add({index, symbols}) && waiting.prompt.options.tokens > 0) {
+    weft::Generation generation = generation_of(waiting.prompt);
+    const SharedPrompt& prompt = *waiting.prompt.shared;
+    if (answer->add({index, generation.prompt_symbols(), prompt.scored}) && prompt.options.tokens > 0) {
       const std::lock_guard lock(mutex_);
       read_.push_back({std::move(text), std::move(generation)});
       changed_.notify_all();
       return;
     }
   } catch (const std::exception& error) {
-    answer->add({index, {}, {}, http_error(error)});
+    answer->add({.text = index, .error = http_error(error)});
   }
   add_running(-1);
+}
+
+weft::Generation Continuations::generation_of(const Prompt& prompt) {
+  SharedPrompt& shared = *prompt.shared;
+  if (!shared.generation) {
+    shared.generation.emplace(model_, tokenizer_, shared.symbols, shared.options);
+    metrics_.add(name_, Metrics::prompt_tokens, shared.generation->prompt_symbols());
+    if (shared.is_scored)
+      shared.scored = weft::score_text(model_, tokenizer_, shared.symbols, shared.options.alternatives);
+  }
+  weft::Generation generation = shared.generation->with_seed(prompt.seed);
+  if (--shared.unread == 0) shared.generation.reset();  // it shares memory with the text
+  return generation;
 }
 
 void Continuations::continue_texts() {
@@ -106,7 +118,7 @@ void Continuations::join_batch(Read read) {
                [this, text](const weft::GeneratedSymbol& symbol) { return pass_on(*text, symbol); });
     in_batch_.push_back(text);
   } catch (const std::exception& error) {
-    text->answer->add({text->index, {}, {}, HttpError(500, "internal_error", error.what())});
+    text->answer->add({.text = text->index, .error = HttpError(500, "internal_error", error.what())});
     add_running(-1);
   }
 }
@@ -119,7 +131,7 @@ void Continuations::step() {
   } catch (const std::exception& error) {
     for (const std::shared_ptr<Text>& text : in_batch_) {
       if (text->has_ended) continue;
-      text->answer->add({text->index, {}, {}, HttpError(500, "internal_error", error.what())});
+      text->answer->add({.text = text->index, .error = HttpError(500, "internal_error", error.what())});
       text->has_ended = true;
     }
     batch_ = weft::GenerationBatch();
@@ -131,7 +143,7 @@ void Continuations::step() {
 bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) {
   if (!symbol.error.empty()) {
     text.has_ended = true;
-    return text.answer->add({text.index, {}, {}, HttpError(500, "internal_error", symbol.error)});
+    return text.answer->add({.text = text.index, .error = HttpError(500, "internal_error", symbol.error)});
   }
   const Clock::time_point now = Clock::now();
   metrics_.add(name_, Metrics::generated_tokens, 1);
@@ -139,7 +151,7 @@ bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) {
   else metrics_.add_first_token(name_, seconds_between(text.arrived, now));
   text.has_begun = true;
   text.last = now;
-  const bool is_wanted = text.answer->add({text.index, {}, symbol});
+  const bool is_wanted = text.answer->add({.text = text.index, .symbol = symbol});
   text.has_ended = !is_wanted || symbol.is_last;
   return is_wanted;
 }

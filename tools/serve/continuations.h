@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,9 +19,20 @@
 
 namespace serve {
 
-struct Prompt {
-  std::string text;
+// A prompt that several texts of a request continue. The first one reads it.
+struct SharedPrompt {
+  std::vector<std::int64_t> symbols;
   weft::GenerateOptions options;
+  bool is_scored;       // whether to compute the probabilities of its symbols
+  std::int64_t unread;  // the number of texts that have not begun
+  // After the prompt has been read:
+  std::optional<weft::Generation> generation = {};
+  std::vector<weft::ScoredSymbol> scored = {};
+};
+
+struct Prompt {
+  std::shared_ptr<SharedPrompt> shared;
+  std::uint64_t seed;
 };
 
 class Continuations {
@@ -54,6 +66,7 @@ class Continuations {
 
   void read_prompts();
   void read_prompt(Waiting waiting);
+  weft::Generation generation_of(const Prompt& prompt);
   void continue_texts();
   void join_batch(Read read);
   void step();

@@ -3,21 +3,24 @@
 namespace serve {
 namespace {
 
-std::string list_models(const Models& models, const Metrics&) {
+Json described(const ServedModel& model) {
+  return {{"id", model.name()},
+          {"object", "model"},
+          {"created", static_cast<std::int64_t>(model.loaded())},
+          {"owned_by", "weft"},
+          {"task", weft::task_name(model.checkpoint().model->task())},
+          {"paths", model.paths()}};
+}
+
+std::string list_models(const Query& query) {
   Json data = Json::array();
-  for (const auto& model : models.all())
-    data.push_back({{"id", model->name()},
-                    {"object", "model"},
-                    {"created", static_cast<std::int64_t>(model->loaded())},
-                    {"owned_by", "weft"},
-                    {"task", weft::task_name(model->checkpoint().model->task())},
-                    {"paths", model->paths()}});
+  for (const auto& model : query.models.all()) data.push_back(described(*model));
   return json_text({{"object", "list"}, {"data", data}});
 }
 
-std::string health(const Models& models, const Metrics&) {
-  return json_text({{"status", "ok"}, {"models", models.state()}});
-}
+std::string describe_model(const Query& query) { return json_text(described(*query.models.find(query.rest))); }
+
+std::string health(const Query& query) { return json_text({{"status", "ok"}, {"models", query.models.state()}}); }
 
 Reply reload(Call& call) {
   call.body.check_all_read();
@@ -37,12 +40,12 @@ const std::vector<Endpoint>& endpoints() {
       {"/detokenize", "POST", true, detokenize},
       {"/admin/reload", "POST", true, reload},
       {"/v1/models", "GET", true, nullptr, list_models},
-      {"/metrics", "GET", true, nullptr, [](const Models&, const Metrics& metrics) { return metrics.text(); },
+      {"/v1/models/", "GET", true, nullptr, describe_model},
+      {"/metrics", "GET", true, nullptr, [](const Query& query) { return query.metrics.text(); },
        "text/plain; version=0.0.4; charset=utf-8"},
       {"/health", "GET", false, nullptr, health},
-      {"/openapi.json", "GET", false, nullptr, [](const Models&, const Metrics&) { return std::string(openapi_json); }},
-      {"/", "GET", false, nullptr, [](const Models&, const Metrics&) { return std::string(page_html); },
-       "text/html; charset=utf-8"},
+      {"/openapi.json", "GET", false, nullptr, [](const Query&) { return std::string(openapi_json); }},
+      {"/", "GET", false, nullptr, [](const Query&) { return std::string(page_html); }, "text/html; charset=utf-8"},
   };
   return all;
 }

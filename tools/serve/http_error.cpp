@@ -25,7 +25,9 @@ std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json:
 
 HttpError http_error(const std::exception& error) {
   if (const auto* known = dynamic_cast<const HttpError*>(&error)) return *known;
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return {503, "out_of_memory", "out of memory"};
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+      dynamic_cast<const weft::OutOfMemory*>(&error) != nullptr)
+    return {503, "out_of_memory", "the server has too little memory"};
   if (dynamic_cast<const weft::Error*>(&error) != nullptr) return {400, "invalid_value", error.what()};
   return {500, "internal_error", error.what()};
 }

@@ -61,13 +61,14 @@ void set_socket_options(socket_t socket) {
 struct HttpServer::Impl {
   const Settings& settings;
   Models& models;
+  States& states;
   Metrics& metrics;
   httplib::Server server;
   RunningRequests running;
   std::thread accepting;
 
-  Impl(const Settings& the_settings, Models& the_models, Metrics& the_metrics)
-      : settings(the_settings), models(the_models), metrics(the_metrics) {
+  Impl(const Settings& the_settings, Models& the_models, States& the_states, Metrics& the_metrics)
+      : settings(the_settings), models(the_models), states(the_states), metrics(the_metrics) {
     const auto threads = static_cast<std::size_t>(settings.connections);
     server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
     server.set_socket_options(set_socket_options);
@@ -83,29 +84,25 @@ struct HttpServer::Impl {
     for (const Endpoint& endpoint : endpoints()) add(endpoint);
   }
 
-  static const Endpoint* endpoint_of(const Request& request) {
-    const Endpoint* other_method = nullptr;
-    for (const Endpoint& endpoint : endpoints()) {
-      if (request.path != endpoint.path) continue;
-      const bool is_head = request.method == "HEAD" && std::string(endpoint.method) == "GET";
-      if (is_head || request.method == endpoint.method) return &endpoint;
-      other_method = &endpoint;
-    }
-    if (other_method != nullptr)
-      throw HttpError(405, "wrong_method",
-                      "expected " + std::string(other_method->method) + " " + request.path + ", got " + request.method);
+  static const Endpoint& endpoint_of(const Request& request) {
+    for (const Endpoint& endpoint : endpoints())
+      if (endpoint.matches(request.path)) return endpoint;
     throw HttpError(404, "unknown_path", "there is no path " + request.path + "; /openapi.json lists the paths");
   }
 
   // Checks everything that is known before the body is read.
   void check_head(const Request& request) const {
-    const Endpoint* endpoint = endpoint_of(request);
-    if (endpoint->needs_key && !settings.api_key.empty() &&
+    const Endpoint& endpoint = endpoint_of(request);
+    const bool is_head = request.method == "HEAD" && endpoint.answer == nullptr;
+    if (!is_head && request.method != endpoint.method)
+      throw HttpError(405, "wrong_method",
+                      "expected " + std::string(endpoint.method) + " " + request.path + ", got " + request.method);
+    if (endpoint.needs_key && !settings.api_key.empty() &&
         !same_key(request.get_header_value("Authorization"), "Bearer " + settings.api_key))
       throw HttpError(401, "invalid_api_key",
                       "expected the header Authorization: Bearer KEY with the key of this server");
     const bool has_length = request.has_header("Content-Length"), is_chunked = request.has_header("Transfer-Encoding");
-    if (endpoint->answer == nullptr) {
+    if (endpoint.answer == nullptr) {
       if (is_chunked || (has_length && request.get_header_value("Content-Length") != "0"))
         throw HttpError(400, "unexpected_body", "expected no body for " + request.method + " " + request.path);
       return;
@@ -141,6 +138,7 @@ struct HttpServer::Impl {
       check_head(request);
       return httplib::Server::HandlerResponse::Unhandled;
     } catch (const HttpError& error) {
+      if (error.status == 405) response.set_header("Allow", endpoint_of(request).method);
       set_error_and_close(response, error);
     }
     return httplib::Server::HandlerResponse::Handled;
@@ -148,8 +146,14 @@ struct HttpServer::Impl {
 
   void add(const Endpoint& endpoint) {
     if (endpoint.answer == nullptr) {
-      server.Get(endpoint.path, [this, &endpoint](const Request&, Response& response) {
-        response.set_content(endpoint.text(models, metrics), endpoint.type);
+      const std::string pattern = std::string(endpoint.path) + (endpoint.continues() ? ".+" : "");
+      server.Get(pattern, [this, &endpoint](const Request& request, Response& response) {
+        const std::string rest = request.path.substr(std::string(endpoint.path).size());
+        try {
+          response.set_content(endpoint.text({models, metrics, rest}), endpoint.type);
+        } catch (const std::exception& error) {
+          set_error(response, http_error(error));
+        }
       });
       return;
     }
@@ -188,7 +192,7 @@ struct HttpServer::Impl {
         if (peer.has_gone()) throw HttpError(499, "client_gone", "the client has gone away");
         if (running.has_to_end()) throw shutting_down();
       };
-      Call call{body, settings, models, metrics, Clock::now() + time, check};
+      Call call{body, settings, models, states, metrics, Clock::now() + time, check};
       const Reply reply = endpoint.answer(call);
       if (!reply.stream) return response.set_content(json_text(reply.json), "application/json");
       response.set_header("Cache-Control", "no-cache");
@@ -230,13 +234,13 @@ struct HttpServer::Impl {
 
   void metrics_of(const Request& request, const Response& response) {
     for (const Endpoint& endpoint : endpoints())
-      if (request.path == endpoint.path) return metrics.count_request(endpoint.path, response.status);
+      if (endpoint.matches(request.path)) return metrics.count_request(endpoint.path, response.status);
     metrics.count_request("other", response.status);
   }
 };
 
-HttpServer::HttpServer(const Settings& settings, Models& models, Metrics& metrics)
-    : impl_(std::make_unique<Impl>(settings, models, metrics)) {}
+HttpServer::HttpServer(const Settings& settings, Models& models, States& states, Metrics& metrics)
+    : impl_(std::make_unique<Impl>(settings, models, states, metrics)) {}
 
 HttpServer::~HttpServer() {
   if (!impl_->accepting.joinable()) return;

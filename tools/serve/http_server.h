@@ -5,13 +5,14 @@
 #include <string>
 
 #include "serve/models.h"
+#include "serve/states.h"
 
 namespace serve {
 
 class HttpServer {
  public:
   // All arguments must outlive the object.
-  HttpServer(const Settings& settings, Models& models, Metrics& metrics);
+  HttpServer(const Settings& settings, Models& models, States& states, Metrics& metrics);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -44,7 +44,8 @@ int run(const Settings& settings) {
   block_signals();
   Metrics metrics;
   Models models(settings, metrics);
-  HttpServer server(settings, models, metrics);
+  States states(settings);
+  HttpServer server(settings, models, states, metrics);
   const int port = server.start();
   const bool is_ipv6 = settings.host.find(':') != std::string::npos;
   const std::string host = is_ipv6 ? "[" + settings.host + "]" : settings.host;
@@ -84,6 +85,8 @@ void add_limits(CLI::App& command, Settings& s) {
              "Number of connections that are served at the same time. Further connections wait");
   add_number(command, "--timeout", s.timeout, {.lowest = 0, .highest = 1e6, .above = true},
              "Maximum time for a request, in seconds. Its texts then end with an error");
+  add_number(command, "--max-states", s.max_states, {1, 1000000},
+             "Maximum number of saved states. Those that were not used for the longest time are deleted");
   add_number(command, "--drain", s.drain, {0, 1e6},
              "Time that running requests have after SIGTERM or SIGINT, in seconds");
 }
@@ -105,6 +108,8 @@ Command serve_command(CLI::App& weft, weft::Ranks*) {
   add_text(*command, "--api-key", "KEY", s->api_key,
            "Answer only requests with the header Authorization: Bearer KEY. The variable WEFT_API_KEY does the same, "
            "and does not show the key in the list of processes");
+  add_text(*command, "--states", "DIR", s->states,
+           "Folder for the states of texts that requests save, so that later requests can go on from there");
   serve::add_limits(*command, *s);
   add_precision(
       *command, [s = s.get()](weft::Precision given) { s->precision = given; }, "f32; bf16 for a quantized checkpoint");

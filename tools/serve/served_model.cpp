@@ -96,7 +96,7 @@ std::vector<std::string> ServedModel::paths() const {
 void ServedModel::refuse(const std::string& path) const {
   std::string others;
   for (const std::string& other : paths()) others += (others.empty() ? "" : ", ") + other;
-  throw HttpError(400, "wrong_model",
+  throw HttpError(404, "wrong_model",
                   "the model \"" + name_ + "\" has the task " + weft::task_name(checkpoint().model->task()) +
                       " and does not answer " + path + "; it answers " + others,
                   "model");

@@ -15,6 +15,8 @@ struct Settings {
   std::int64_t port = 8080;  // 0: a free port
   std::string api_key;       // if it is empty, everyone may send requests
   std::optional<weft::Precision> precision;
+  std::string states;               // folder for saved states; if it is empty, none are saved
+  std::int64_t max_states = 1000;   // saved states
   double drain = 30, timeout = 60;  // seconds
   std::int64_t connections = 64;    // connections that are served at the same time
   std::int64_t max_batch = 16;      // texts that a model continues at the same time

@@ -56,6 +56,19 @@ Reply reply_with(const ServedModel& model, const GivenTexts& given, std::vector<
   return {json};
 }
 
+std::vector<std::int64_t> given_symbols(const Json& value, const std::string& field, const weft::Tokenizer& tokenizer) {
+  const std::string expected =
+      "expected a list of integers from 0 to " + std::to_string(tokenizer.size() - 1) + ", got ";
+  if (!value.is_array()) throw wrong(field, expected + shown(value));
+  std::vector<std::int64_t> symbols;
+  for (const Json& symbol : value) {
+    if (!symbol.is_number_integer() || symbol < 0 || symbol >= tokenizer.size())
+      throw wrong(field, expected + shown(symbol));
+    symbols.push_back(symbol.get<std::int64_t>());
+  }
+  return symbols;
+}
+
 std::int64_t count_symbols(const ServedModel& model, const std::vector<std::string>& texts) {
   std::int64_t count = 0;
   for (const std::string& text : texts) count += std::ssize(model.checkpoint().tokenizer->encode(text));

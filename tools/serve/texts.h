@@ -25,6 +25,9 @@ GivenTexts given_texts(Call& call, const ServedModel& model);
 // Returns {"model": …, "result": …} for a single text, and {"model": …, "results": […]} for several.
 Reply reply_with(const ServedModel& model, const GivenTexts& given, std::vector<Json> results);
 
+// Returns the symbols of a field that contains a list of indices in the vocabulary.
+std::vector<std::int64_t> given_symbols(const Json& value, const std::string& field, const weft::Tokenizer& tokenizer);
+
 // Returns the number of symbols of the texts.
 std::int64_t count_symbols(const ServedModel& model, const std::vector<std::string>& texts);
 

@@ -24,15 +24,7 @@ Reply detokenize(Call& call) {
   const Json tokens = call.body.value("tokens");
   call.body.check_all_read();
   const weft::Tokenizer& tokenizer = *model->checkpoint().tokenizer;
-  const std::string expected =
-      "expected a list of integers from 0 to " + std::to_string(tokenizer.size() - 1) + ", got ";
-  if (!tokens.is_array()) throw wrong("tokens", expected + shown(tokens));
-  std::vector<std::int64_t> ids;
-  for (const Json& token : tokens) {
-    if (!token.is_number_integer() || token < 0 || token >= tokenizer.size())
-      throw wrong("tokens", expected + shown(token));
-    ids.push_back(token.get<std::int64_t>());
-  }
+  const std::vector<std::int64_t> ids = given_symbols(tokens, "tokens", tokenizer);
   return {{{"model", model->name()}, {"text", valid_utf8(tokenizer.decode(ids))}}};
 }
 

@@ -1,5 +1,5 @@
 /// \file
-/// The only exception type of weft.
+/// The exceptions of weft.
 #pragma once
 #include <stdexcept>
 #include <string>
@@ -12,6 +12,13 @@ namespace weft {
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// Memory is exhausted. The same call may succeed later. Functions that read or write files throw an Error that names
+/// the file instead.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
 };
 
 }  // namespace weft

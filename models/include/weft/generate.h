@@ -24,15 +24,23 @@ struct GenerateOptions {
   double top_p = 1;
   std::vector<std::string> stop = {};  ///< generation ends before the first occurrence of one of these texts
   bool log_probabilities = false;      ///< whether to compute GeneratedSymbol::log_probability
+  std::int64_t alternatives = 0;       ///< the number of symbols in GeneratedSymbol::most_probable
+};
+
+/// A symbol with the natural logarithm of its probability: softmax over the logits of all symbols that may be chosen,
+/// before temperature, top_k and top_p are applied. -infinity for a special symbol, which can't be chosen.
+struct SymbolProbability {
+  std::int64_t id = 0;         ///< its index in the vocabulary
+  double log_probability = 0;  ///< natural logarithm
 };
 
 /// A generated symbol.
 struct GeneratedSymbol {
-  std::int64_t id = 0;  ///< its index in the vocabulary
-  std::string text;     ///< the text that can be passed on now; may be empty
-  /// The natural logarithm of its probability: softmax over the logits of all symbols that may be chosen, before
-  /// temperature, top_k and top_p are applied. 0 unless GenerateOptions::log_probabilities is true.
-  double log_probability = 0;
+  std::int64_t id = 0;         ///< its index in the vocabulary
+  std::string text;            ///< the text that can be passed on now; may be empty
+  double log_probability = 0;  ///< as in SymbolProbability; 0 unless GenerateOptions::log_probabilities is true
+  /// The GenerateOptions::alternatives most probable symbols in this place, the most probable one first.
+  std::vector<SymbolProbability> most_probable = {};
   bool is_last = false;     ///< whether generation ends with this symbol
   bool is_stopped = false;  ///< whether it ends because of a stop text, and not because of GenerateOptions::tokens
   std::string error = {};   ///< GenerationBatch: why the text can't be continued; then is_last is true
@@ -54,6 +62,9 @@ class Generation {
  public:
   /// Reads the prompt. Throws the Errors of generate().
   Generation(const Model& model, const Tokenizer& tokenizer, const std::string& prompt, const GenerateOptions& options);
+  /// Reads a prompt that is given as indices in the vocabulary. An empty list stands for an empty prompt.
+  Generation(const Model& model, const Tokenizer& tokenizer, const std::vector<std::int64_t>& prompt,
+             const GenerateOptions& options);
   Generation(Generation&&) noexcept;             ///< afterwards the source can only be assigned to or destroyed
   Generation& operator=(Generation&&) noexcept;  ///< afterwards the source can only be assigned to or destroyed
   ~Generation();
@@ -63,11 +74,22 @@ class Generation {
   std::optional<GeneratedSymbol> next_symbol();
   /// The number of symbols in the prompt.
   std::int64_t prompt_symbols() const noexcept;
+  /// Returns another continuation of the same prompt, with the same options except for the seed. The prompt is not read
+  /// again. Throws an Error if this generation already has symbols.
+  Generation with_seed(std::uint64_t seed) const;
 
  private:
   friend class GenerationBatch;
   struct [[gnu::visibility("hidden")]] Impl;
+  explicit Generation(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
+};
+
+/// New text of one of several continuations.
+struct SampleText {
+  std::int64_t sample = 0;  ///< 0 … samples - 1
+  std::string text;         ///< may be empty
+  bool is_last = false;     ///< whether this is the last text of the sample
 };
 
 /// Continues texts together that begin and end at different times, as a server does for many clients. Up to eight texts
@@ -98,15 +120,11 @@ class GenerationBatch {
   std::int64_t size() const noexcept;
 
  private:
+  friend std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
+                                       const GenerateOptions& options, std::int64_t samples,
+                                       const std::function<bool(const SampleText&)>& out);
   struct [[gnu::visibility("hidden")]] Impl;
   std::unique_ptr<Impl> impl_;
-};
-
-/// New text of one of several continuations.
-struct SampleText {
-  std::int64_t sample = 0;  ///< 0 … samples - 1
-  std::string text;         ///< may be empty
-  bool is_last = false;     ///< whether this is the last text of the sample
 };
 
 /// Computes several continuations of one prompt, in batches of up to eight. Sample s has the same bits as the result of
@@ -117,6 +135,19 @@ struct SampleText {
 std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                               const GenerateOptions& options, std::int64_t samples,
                               const std::function<bool(const SampleText&)>& out);
+
+/// How probable each symbol of a text is after the symbols before it.
+struct ScoredSymbol {
+  SymbolProbability symbol;  ///< a symbol of the text
+  std::vector<SymbolProbability>
+      most_probable;  ///< the most probable symbols in its place, the most probable one first
+};
+
+/// Returns an element for each symbol of a text except the first one, which follows nothing. `text` contains indices in
+/// the vocabulary. Each element has the `alternatives` most probable symbols. The text is read in one forward pass.
+/// Throws an Error if the model is not a causal language model, or if the text is longer than Model::max_length().
+std::vector<ScoredSymbol> score_text(const Model& model, const Tokenizer& tokenizer,
+                                     const std::vector<std::int64_t>& text, std::int64_t alternatives = 0);
 
 /// Returns the symbol that u in [0, 1) selects from the distribution softmax(logits / temperature). Only the top_k most
 /// probable symbols take part, and of these only the most probable ones whose probabilities add up to top_p (Holtzman

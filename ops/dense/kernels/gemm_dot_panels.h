@@ -11,10 +11,10 @@ namespace weft::detail::WEFT_ISA {
 inline constexpr std::int64_t panel_steps = 48;
 
 // The prefetch distance in bytes for a single row of A. It reaches past the end of the panel, because otherwise the
-// panel's last sums would delay the next panel's first loads. Larger: the hardware prefetcher no longer recognizes a
-// stream, so reading is slower. Smaller: the distance no longer reaches the next panel. bench: weft-decode-bench
-// --model large --precision bf16
-inline constexpr std::int64_t near_bytes = 2048;
+// panel's last sums would delay the next panel's first loads. Larger: with AVX-512, the hardware prefetcher no longer
+// recognizes a stream, so reading is slower. Smaller: the distance no longer reaches the next panel. On Zen 4 with AVX2,
+// 8192 takes three quarters of the time of 2048. bench: weft-decode-bench --model large --precision bf16
+inline constexpr std::int64_t near_bytes = WEFT_HAS_AVX512 ? 2048 : 8192;
 
 // R rows of A times one panel, in dot's order. In dot, lane l of the sum for a column is the sum of the products of the
 // units p = l, l + lanes, …. Here a vector holds `lanes` columns, and sums_[i][v][l] contains lane l of dot's sums for

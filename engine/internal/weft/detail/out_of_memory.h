@@ -1,10 +1,10 @@
-// Turns std::bad_alloc into an Error in the functions that programs call.
+// Turns std::bad_alloc into an OutOfMemory error in the functions that programs call.
 #pragma once
 #include <new>
 
 namespace weft::detail {
 
-// Throws Error("[who] out of memory"). If there is no memory for this message, throws an Error that was created at
+// Throws OutOfMemory("[who] out of memory"). If there is no memory for this message, throws one that was created at
 // program start.
 [[noreturn]] void fail_out_of_memory(const char* who);
 

@@ -1,0 +1,183 @@
+// Tests of what a completion of weft serve can ask for: prompts as symbols, several texts for a prompt, probabilities,
+// and saved states.
+#include <doctest/doctest.h>
+
+#ifdef WEFT_HTTPLIB
+
+#include <filesystem>
+#include <fstream>
+
+#include "served.h"
+#include "weft/generate.h"
+
+namespace weft::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+json choice_of(const Response& response, std::size_t i = 0) { return response.json.at("choices").at(i); }
+
+std::vector<std::int64_t> symbols_of(const Served& served, const std::string& text) {
+  return post(served, "/tokenize", {{"text", text}}).json.at("tokens");
+}
+
+// Sets the time of a file's last change.
+void make_older(const std::string& path, std::chrono::hours age) {
+  fs::last_write_time(path, fs::file_time_type::clock::now() - age);
+}
+
+}  // namespace
+
+TEST_CASE("serve: a prompt of symbols is the same as its text") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm", [](const Served& served) {
+    const std::vector<std::int64_t> line = symbols_of(served, "line 7"), fox = symbols_of(served, "fox");
+    json request = {{"prompt", {"line 7", "fox"}}, {"max_tokens", 20}, {"seed", 3}, {"echo", true}};
+    const Response texts = post(served, "/v1/completions", request);
+    request["prompt"] = {line, fox};
+    const Response symbols = post(served, "/v1/completions", request);
+    REQUIRE(symbols.status == 200);
+    for (std::size_t i = 0; i < 2; ++i) CHECK(text_of(symbols, i) == text_of(texts, i));
+    CHECK(symbols.json.at("usage") == texts.json.at("usage"));
+    request["prompt"] = line;
+    CHECK(text_of(post(served, "/v1/completions", request)) == text_of(texts));
+    request["seed"] = -3;
+    const Response negative = post(served, "/v1/completions", request);
+    CHECK(negative.status == 200);
+    CHECK(text_of(post(served, "/v1/completions", request)) == text_of(negative));
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: several texts for a prompt read it once, and have the seeds that follow") {
+  const TemporaryFolder folder;
+  for (const char* arch : {"tnn", "gmlp"}) write_language_model(folder / arch, 1, arch);
+  const Outcome outcome =
+      serve((folder / "tnn") + " " + (folder / "gmlp") + " --max-batch 3", [](const Served& served) {
+        for (const char* arch : {"tnn", "gmlp"}) {
+          const json request = {{"model", arch}, {"prompt", "line 7"}, {"max_tokens", 20}, {"seed", 3}};
+          json several = request;
+          several["n"] = 5;
+          const Response all = post(served, "/v1/completions", several);
+          for (int k = 0; k < 5; ++k) {
+            json one = request;
+            one["seed"] = 3 + k;
+            CHECK(text_of(post(served, "/v1/completions", one)) == text_of(all, static_cast<std::size_t>(k)));
+          }
+          CHECK(all.json.at("usage").at("prompt_tokens") == 6);
+          CHECK(contains(get(served, "/metrics").text,
+                         "weft_prompt_tokens_total{model=\"" + std::string(arch) + "\"} 36\n"));  // 6 requests
+        }
+      });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: the probabilities of a prompt and of its continuation are those of the library") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm", 1, "gmlp");
+  const Checkpoint checkpoint = load_checkpoint(folder / "lm", Purpose::inference);
+  const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
+    const json request = {{"prompt", "line 7"}, {"max_tokens", 3}, {"temperature", 0}, {"echo", true}, {"logprobs", 4}};
+    const json whole = choice_of(post(served, "/v1/completions", request)).at("logprobs");
+    REQUIRE(whole.at("tokens").size() == 9);
+    std::string text;
+    for (const std::string token : whole.at("tokens")) text += token;
+    CHECK(text == text_of(post(served, "/v1/completions", request)));
+    CHECK(whole.at("text_offset") == json{0, 1, 2, 3, 4, 5, 6, 7, 8});
+    CHECK(whole.at("token_logprobs").at(0).is_null());
+    CHECK(whole.at("top_logprobs").at(0).is_null());
+    const std::vector<std::int64_t> symbols = symbols_of(served, text);
+    const auto scored = score_text(*checkpoint.model, *checkpoint.tokenizer, symbols, 4);
+    for (std::size_t i = 1; i < 9; ++i) {
+      CHECK(whole.at("token_logprobs").at(i).get<double>() ==
+            doctest::Approx(scored[i - 1].symbol.log_probability).epsilon(1e-4));
+      const json top = whole.at("top_logprobs").at(i);
+      CHECK(top.size() == 4);
+      for (const SymbolProbability& p : scored[i - 1].most_probable)
+        CHECK(top.at(checkpoint.tokenizer->decode(p.id)).get<double>() ==
+              doctest::Approx(p.log_probability).epsilon(1e-4));
+    }
+    json prompt_alone = request;
+    prompt_alone.update({{"max_tokens", 0}, {"logprobs", 0}});
+    const json of_prompt = choice_of(post(served, "/v1/completions", prompt_alone));
+    CHECK(of_prompt.at("text") == "line 7");
+    CHECK(of_prompt.at("logprobs").at("token_logprobs").size() == 6);
+    CHECK(of_prompt.at("logprobs").at("top_logprobs").is_null());
+    json too_long = request;
+    too_long["prompt"] = std::string(static_cast<std::size_t>(checkpoint.model->max_length()) + 1, 'o');
+    CHECK(contains(post(served, "/v1/completions", too_long).error(), "with echo and logprobs, expected at most"));
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: a text goes on from a saved state, even after a restart") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  write_language_model(folder / "other", 2);
+  const std::string states = folder / "states", arguments = (folder / "lm") + " --max-states 2 --states " + states;
+  const json first = {{"prompt", "line 7"}, {"max_tokens", 4}, {"temperature", 0}, {"save", true}};
+  const json next = {{"prompt", "fox"}, {"max_tokens", 9}, {"temperature", 0}};
+  std::string id, expected;
+  Outcome outcome = serve(arguments, [&](const Served& served) {
+    const Response saved = post(served, "/v1/completions", first);
+    id = choice_of(saved).at("state");
+    CHECK(stream(served, first).back().at("choices").at(0).contains("state"));
+    json whole = next;
+    whole["prompt"] = "line 7" + text_of(saved) + "fox";
+    expected = text_of(post(served, "/v1/completions", whole));
+  });
+  CHECK(outcome.code == 0);
+  make_older(states + "/" + id + ".json", std::chrono::hours(5));
+  outcome = serve(arguments + " " + (folder / "other"), [&](const Served& served) {
+    json request = next;
+    request.update({{"state", id}, {"model", "lm"}, {"echo", true}, {"logprobs", 0}});
+    const Response found = post(served, "/v1/completions", request);
+    CHECK(text_of(found) == "fox" + expected);
+    CHECK(choice_of(found).at("logprobs").at("tokens").size() == 12);
+    CHECK(choice_of(found).at("logprobs").at("token_logprobs").at(0).is_number());
+    CHECK(found.json.at("usage").at("prompt_tokens") == 13);
+
+    json wrong = request;
+    wrong["model"] = "other";
+    CHECK(contains(post(served, "/v1/completions", wrong).error(), "expected a state of the model \"other\", got"));
+    for (const std::string unknown : {"", "../lm/config", "0123456789abcdef0123456789abcdef"}) {
+      wrong = request;
+      wrong["state"] = unknown;
+      const Response response = post(served, "/v1/completions", wrong);
+      CHECK(response.status == 404);
+      CHECK(contains(response.error(), "there is no such state"));
+    }
+    // The state was used just now, so the other one is deleted, although it is younger.
+    json again = first;
+    again["model"] = "lm";
+    (void)post(served, "/v1/completions", again);
+    CHECK(std::distance(fs::directory_iterator(states), {}) == 2);
+    CHECK(fs::exists(states + "/" + id + ".json"));
+    std::ofstream(states + "/" + id + ".json") << "{\"model\": 3";
+    CHECK(post(served, "/v1/completions", request).status == 404);
+    fs::remove_all(states);
+    const Response unsaved = post(served, "/v1/completions", again);
+    CHECK(unsaved.status == 507);
+    CHECK(contains(unsaved.error(), "the state can't be saved"));
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: a single model is described by its name") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve("'a b/c=" + (folder / "lm") + "'", [](const Served& served) {
+    const json listed = get(served, "/v1/models").json.at("data").at(0);
+    CHECK(listed.at("id") == "a b/c");
+    CHECK(get(served, "/v1/models/a%20b/c").json == listed);
+    CHECK(get(served, "/v1/models/c").status == 404);
+    CHECK(get(served, "/v1/models/").status == 404);
+  });
+  CHECK(outcome.code == 0);
+}
+
+}  // namespace weft::test
+
+#endif

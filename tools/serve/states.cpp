@@ -1,0 +1,103 @@
+#include "serve/states.h"
+
+#include <weft/error.h>
+#include <weft/os.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "serve/http_error.h"
+
+namespace serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t id_digits = 32;
+constexpr char hexadecimal[] = "0123456789abcdef";
+constexpr const char* extension = ".json";
+
+// An id has 128 random bits, so nobody can guess it.
+std::string new_id() {
+  std::random_device random;
+  std::string id;
+  for (std::size_t i = 0; i < id_digits; ++i) id += hexadecimal[random() % 16];
+  return id;
+}
+
+// Whether a text from a client has the form of an id. An id is also the name of a file.
+bool is_id(const std::string& text) {
+  return text.size() == id_digits && text.find_first_not_of(hexadecimal) == std::string::npos;
+}
+
+HttpError unknown_state() {
+  return {404, "state_not_found", "state: there is no such state; it may have been deleted in favor of newer ones",
+          "state"};
+}
+
+}  // namespace
+
+States::States(const Settings& settings) : settings_(settings) {
+  if (settings.states.empty()) return;
+  std::error_code error;
+  fs::create_directories(settings.states, error);
+  if (error) throw weft::Error("can't create the folder \"" + settings.states + "\": " + error.message());
+}
+
+void States::check_enabled() const {
+  if (settings_.states.empty())
+    throw HttpError(400, "no_states", "this server saves no states; it was started without --states", "state");
+}
+
+std::string States::save(const std::string& model, const std::vector<std::int64_t>& symbols) {
+  check_enabled();
+  const std::lock_guard lock(mutex_);
+  const std::string id = new_id();
+  const auto kept = std::min(std::ssize(symbols), settings_.max_prompt);
+  const Json state = {{"model", model}, {"symbols", std::vector<std::int64_t>(symbols.end() - kept, symbols.end())}};
+  try {
+    weft::os::AtomicFile file(settings_.states + "/" + id + extension);
+    const std::string text = json_text(state);
+    file.write(text.data(), text.size());
+    file.commit();
+    remove_oldest();
+  } catch (const std::exception& error) {
+    throw HttpError(507, "state_not_saved", std::string("the state can't be saved: ") + error.what(), "save");
+  }
+  return id;
+}
+
+void States::remove_oldest() {
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  for (const auto& entry : fs::directory_iterator(settings_.states))
+    if (is_id(entry.path().stem().string()) && entry.path().extension() == extension)
+      files.emplace_back(entry.last_write_time(), entry.path());
+  std::sort(files.begin(), files.end());
+  for (std::ptrdiff_t i = 0; i < std::ssize(files) - settings_.max_states; ++i)
+    fs::remove(files[static_cast<std::size_t>(i)].second);
+}
+
+std::vector<std::int64_t> States::load(const std::string& id, const std::string& model) const {
+  check_enabled();
+  if (!is_id(id)) throw unknown_state();
+  const fs::path path = settings_.states + "/" + id + extension;
+  std::string of;
+  std::vector<std::int64_t> symbols;
+  try {
+    std::ifstream file(path);
+    const Json state = Json::parse(file);
+    of = state.at("model").get<std::string>();
+    symbols = state.at("symbols").get<std::vector<std::int64_t>>();
+  } catch (const Json::exception&) {
+    throw unknown_state();
+  }
+  if (of != model)
+    throw wrong("state", "expected a state of the model \"" + model + "\", got one of the model \"" + of + "\"");
+  std::error_code ignored;
+  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // it was used
+  return symbols;
+}
+
+}  // namespace serve
