@@ -29,12 +29,14 @@ inline void add_common_options(CLI::App& app, CommonOptions& o) {
 }
 
 // The precisions of the programs that run whole models.
-inline CLI::Option* add_precision(CLI::App& app, std::string& precision, const std::string& int8_note) {
+inline CLI::Option* add_precision(CLI::App& app, std::string& precision, const std::string& int8_note,
+                                  const std::vector<std::string>& narrow = {"int8"}) {
   std::vector<std::string> names = precisions();
-  names.emplace_back("int8");
+  names.insert(names.end(), narrow.begin(), narrow.end());
   return app
       .add_option("--precision", precision,
-                  "Precision of the computation: f32, bf16 with f32 parameters, or int8 (" + int8_note + ")")
+                  "Precision of the computation: f32, bf16 with f32 parameters, or " + narrow.front() +
+                      (narrow.size() > 1 ? " and " + narrow.back() : "") + " (" + int8_note + ")")
       ->capture_default_str()
       ->check(CLI::IsMember(names));
 }

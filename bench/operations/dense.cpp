@@ -44,7 +44,12 @@ void add_dense(int threads) {
     add("gemm-bf16-nt", p, threads, plainer("gemm-nt", p));
   }
   for (const Product& p : int8_products) add("linear-int8", p, threads, plainer("linear-bf16", p));
-  for (const std::int64_t m : {1, 2, 4, 8}) add("linear-int8-cold", {m, 2048, 8192}, threads);
+  for (const Product& p : int8_products) add("linear-int4", p, threads, plainer("linear-int8", p));
+  for (const std::int64_t m : {1, 2, 4, 8}) {
+    const Product p{m, 2048, 8192};
+    add("linear-int8-cold", p, threads);
+    add("linear-int4-cold", p, threads, plainer("linear-int8-cold", p));
+  }
   for (const char* kind : {"gemm-nn", "gemm-nt", "gemm-nt-cold", "linear-packed-cold"})
     for (const std::int64_t m : {1, 2, 4, 8, 16}) add(kind, {m, 2048, 512}, threads);
   for (const Product& p : layers) {

@@ -108,18 +108,21 @@ Work narrow_work(const std::string& kind, const Sizes& s, int threads) {
     w.peak = Peak::bf16;
     return w;
   }
+  const bool is_cold = kind.ends_with("-cold"), is_int4 = kind.starts_with("linear-int4");
+  // The numbers of f32 that take as many bytes as a weight: 4.5 bits per element with the scales, or 8 bits.
+  const int64_t words = is_int4 ? s.n * s.d * 9 / 64 : s.n * s.d / 4,
+                count = is_cold ? cold_bytes() / (4 * words) + 1 : 1;
   const auto all = std::make_shared<std::vector<QuantizedWeight>>();
-  const int64_t count = kind == "linear-int8-cold" ? cold_bytes() / (s.n * s.d) + 1 : 1;
-  for (int64_t i = 0; i < count; ++i) all->emplace_back(weight);
+  for (int64_t i = 0; i < count; ++i) all->emplace_back(weight, is_int4 ? 4 : 8);
   const auto taken = std::make_shared<std::size_t>(0);
   w = with_threads(
-      threads, [=] { quantized_linear(x, (*all)[(*taken)++ % all->size()]); }, dense_flops(s), x_and_y + elements);
+      threads, [=] { quantized_linear(x, (*all)[(*taken)++ % all->size()]); }, dense_flops(s),
+      x_and_y + 4 * static_cast<double>(words));
   w.peak = Peak::int8;
-  if (kind == "linear-int8-cold") {
+  if (is_cold) {
     const auto numbers = std::make_shared<std::vector<Tensor>>();  // for reading: as many bytes as the weights
-    for (int64_t i = 0; i < count; ++i) numbers->push_back(Tensor::zeros({s.n * s.d / 4}));
-    w.read =
-        read_work([=] { return (*numbers)[(*taken)++ % numbers->size()].data<float>(); }, s.n * s.d / 4, threads).run;
+    for (int64_t i = 0; i < count; ++i) numbers->push_back(Tensor::zeros({words}));
+    w.read = read_work([=] { return (*numbers)[(*taken)++ % numbers->size()].data<float>(); }, words, threads).run;
   }
   return w;
 }
@@ -153,7 +156,7 @@ Work dense_work(const std::string& kind, const Sizes& s, int threads) {
     return with_threads(threads, einsum_run(e), e.flops, 0);
   }
   if (kind == "linear-packed-cold") return made(packed_run(s));
-  if (kind == "linear-bf16" || kind.rfind("linear-int8", 0) == 0) return narrow_work(kind, s, threads);
+  if (kind == "linear-bf16" || kind.rfind("linear-int", 0) == 0) return narrow_work(kind, s, threads);
   if (kind.rfind("linear", 0) == 0) return made(linear_run(kind, s));
   if (kind.rfind("gemm-bf16-", 0) == 0) {
     Work w = made(bf16_run(kind.substr(kind.size() - 2), s));

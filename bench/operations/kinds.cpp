@@ -31,6 +31,7 @@ constexpr Kind kinds[] = {
     {"linear-packed-cold", "from packed weights, with another weight in each call, as in gemm-nt-cold"},
     {"linear-bf16", "linear in bf16, from packed weights"},
     {"linear-int8 linear-int8-cold", "bf16 x and quantized weights; cold: another weight in each call"},
+    {"linear-int4 linear-int4-cold", "the same with weights in 4 bits"},
     {"einsum", "einsum:E:SIZES is equation E; SIZES: its letters' sizes in order of appearance, between commas"},
 };
 

@@ -98,7 +98,8 @@ struct TemporaryFolder {
 std::unique_ptr<Model> model_of(const Options& o) {
   const auto tokenizer = tokenizer_of(size_of(o.model).symbols);
   std::unique_ptr<Model> model = made_model(o, *tokenizer);
-  if (o.precision == "int8") quantize(*model, DType::i8);
+  if (o.precision == "int8") quantize(*model, Quantization::int8);
+  if (o.precision == "int4") quantize(*model, Quantization::int4);
   if (o.weights == "file") {
     const TemporaryFolder folder;
     save_checkpoint(folder.path, *model, *tokenizer);
@@ -114,14 +115,18 @@ std::unique_ptr<Model> model_of(const Options& o) {
 // summed.
 double bytes_of_token(const Options& o, const NamedParameters& parameters) {
   const Size& size = size_of(o.model);
-  const double weight = o.precision == "int8" ? 1 : o.precision == "bf16" ? 2 : 4, kept = o.precision == "f32" ? 4 : 2;
+  const double weight = o.precision == "int4"   ? 4.5 / 8  // with the scales of the groups
+                        : o.precision == "int8" ? 1
+                        : o.precision == "bf16" ? 2
+                                                : 4;
+  const double kept = o.precision == "f32" ? 4 : 2;
   double bytes = 0;
   for (const auto& [name, parameter] : parameters) {
     const Tensor& value = parameter.value();
     if (name == "embedding.weight") bytes += 4.0 * static_cast<double>(o.batch * size.d_model);
     else if (name.ends_with("sgu.weight")) bytes += 4.0 * static_cast<double>(o.context);
     else if (name.find(".toep.") != std::string::npos) continue;  // used for coefficients, not read for every token
-    else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(value.numel());
+    else bytes += (value.rank() == 2 ? weight : 4) * static_cast<double>(numel(parameter.shape()));
   }
   if (is_tnn(size)) {  // the last 64 to 128 tokens and as many coefficients
     const double rows = static_cast<double>(std::min<std::int64_t>(o.context, 96) * (o.batch + 1));
@@ -244,7 +249,7 @@ void add_options(CLI::App& app, Options& o) {
                  "tiny-tnn (TNN 4 x 128) or tnn (TNN 7 x 512)")
       ->capture_default_str()
       ->check(CLI::IsMember({"tiny", "small", "large", "tiny-tnn", "tnn"}));
-  add_precision(app, o.precision, "quantized weights, bf16 activations");
+  add_precision(app, o.precision, "quantized weights, bf16 activations", {"int8", "int4"});
   add_common_options(app, o);
   app.add_option("--weights", o.weights,
                  "file: weights of a checkpoint that is loaded for inference; own: weights of a trainable model")

@@ -184,7 +184,7 @@ StepModel make_step_model(const StepSizes& s) {
   StepModel model;
   if (s.vocabulary > 0) make_language_model(s, model);
   else kind.make_blocks(s, model);
-  if (s.int8) quantize(model.parameters, DType::i8);
+  if (s.int8) quantize(model.parameters, Quantization::int8);
   kind.count_flops(s, model);
   model.gemm_flops += 2 * tokens_of(s) * static_cast<double>(s.d_model) * static_cast<double>(s.vocabulary);
   return model;

@@ -14,6 +14,7 @@ using namespace detail;
 struct Parameter::Data {
   Tensor value;
   Tensor scales;  // the scales of an i8 value, otherwise undefined
+  Shape shape;    // of `value`, or of the weight that a value in 4 bits stands for
   bool trainable = true;
   const char* lent = nullptr;  // why the value must not be written, or null
   bool outline = false;        // all elements refer to one constant 0
@@ -25,6 +26,7 @@ Parameter::Parameter(Tensor value, bool trainable) : data_(std::make_shared<Data
   if (!value.defined() || !is_floating(value.dtype()))
     throw Error("[parameter] expected a bf16, f32 or f64 tensor, got " + tensor_text(value));
   data_->value = raw::contiguous(value.detach());
+  data_->shape = data_->value.shape();
   data_->trainable = trainable;
 }
 
@@ -37,6 +39,11 @@ Parameter::operator Tensor() const {
 const Tensor& Parameter::value() const {
   if (!data_) throw Error("[parameter] the parameter is undefined");
   return data_->value;
+}
+
+const Shape& Parameter::shape() const {
+  (void)value();
+  return data_->shape;
 }
 
 void Parameter::assign(const Tensor& v) {
@@ -63,6 +70,7 @@ Parameter detail::outline(const Shape& shape, DType dtype) {
   const Tensor element = Tensor::borrow(nullptr, &zero, {}, dtype);
   Parameter made(element);
   made.data_->value = element.view(shape, Strides(shape.size(), 0), 0);
+  made.data_->shape = shape;
   made.data_->outline = true;
   return made;
 }
@@ -73,12 +81,25 @@ void detail::lend(const Parameter& parameter, Tensor value, const char* why) {
   parameter.data_->trainable = false;
 }
 
+namespace {
+
+// Whether a quantized value and its scales stand for a tensor of this shape.
+bool stands_for(const Shape& shape, const Tensor& value, const Tensor& scales) {
+  if (value.dtype() != DType::i8) return !scales.defined() && value.shape() == shape;
+  if (!scales.defined() || shape.size() != 2) return false;
+  const std::int64_t out = shape[0], in = shape[1];
+  if (scales.dtype() == DType::f32) return value.shape() == shape && scales.shape() == Shape{out};
+  return scales.dtype() == DType::bf16 && value.shape() == Shape{out, (in + 1) / 2} &&
+         scales.shape() == Shape{out, (in + 31) / 32};
+}
+
+}  // namespace
+
 void detail::lend_quantized(const Parameter& parameter, Tensor value, Tensor scales, const char* why) {
-  if (parameter.value().shape() != value.shape() || scales.defined() != (value.dtype() == DType::i8) ||
-      (scales.defined() && (scales.shape() != Shape{value.shape().at(0)} || scales.dtype() != DType::f32)))
+  if (!stands_for(parameter.shape(), value, scales))
     throw Error(
-        "[parameter] lend_quantized: expected a value of the parameter's shape, and with i8 values an f32 scale for "
-        "each row");
+        "[parameter] lend_quantized: expected a value of the parameter's shape with a scale for each row in 8 bits, or "
+        "packed values with a scale for each group of 32 in 4 bits");
   Parameter::Data& data = *parameter.data_;
   data.value = value.detach();
   data.scales = scales.defined() ? scales.detach() : Tensor();

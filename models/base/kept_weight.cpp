@@ -1,5 +1,6 @@
 #include "base/kept_weight.h"
 
+#include "base/input_moments.h"
 #include "base/sequence.h"
 #include "weft/context.h"
 #include "weft/detail/rebind.h"
@@ -60,13 +61,16 @@ std::shared_ptr<const QuantizedWeight> KeptWeight::quantized(const Parameter& we
   if (quantized_ && quantized_of_ == weight.id() && quantized_->isa() == Context::current().isa()) return quantized_;
   packed_.reset();  // it belongs to the weight before quantization
   quantized_.reset();
-  quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
+  if (weight.scales().dtype() == DType::bf16)
+    quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales(), weight.shape()[1]);
+  else quantized_ = std::make_shared<const QuantizedWeight>(weight.value(), weight.scales());
   quantized_of_ = weight.id();
   give_back(weight.value());
   return quantized_;
 }
 
 Tensor KeptWeight::linear(const Tensor& x, const Parameter& weight, const Tensor& bias, const Epilogue& epilogue) {
+  if (InputMoments* moments = InputMoments::current()) moments->add(weight, x);
   if (weight.scales().defined()) return quantized_linear(x, *quantized(weight), bias, epilogue);
   const bool records = Tape::recording() != nullptr;
   if (!records && can_serve(x, weight))

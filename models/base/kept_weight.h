@@ -22,7 +22,7 @@ class KeptWeight {
 
   std::mutex mutex_;
   std::shared_ptr<const PackedWeight> packed_;        // the latest one
-  std::shared_ptr<const QuantizedWeight> quantized_;  // only for an i8 weight
+  std::shared_ptr<const QuantizedWeight> quantized_;  // only for a weight in 8 or 4 bits
   const void* quantized_of_ = nullptr;                // the id of its parameter
   int calls_ = 0;  // calls that read the weight from its file; a call with many rows counts as `first_calls` calls
 };

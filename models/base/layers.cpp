@@ -74,7 +74,7 @@ std::int64_t parameter_count(const NamedParameters& parameters) {
   std::set<const void*> seen;
   std::int64_t count = 0;
   for (const auto& [name, parameter] : parameters)
-    if (seen.insert(parameter.id()).second) count += parameter.value().numel();
+    if (seen.insert(parameter.id()).second) count += numel(parameter.shape());
   return count;
 }
 

@@ -181,13 +181,14 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
     throw Error("[checkpoint] expected a step and a length of at least 0, got " + std::to_string(checkpoint.info.step) +
                 " and " + std::to_string(checkpoint.info.length));
   if (!metadata.at("validation_loss").is_null()) checkpoint.info.validation_loss = metadata.at("validation_loss");
+  std::optional<Quantization> quantized;
+  if (metadata.contains("quantized")) quantized = quantization_from_name(metadata.at("quantized"));
   ParameterBudget budget = contents(file);  // a config that asks for more than the file holds is an Error
+  if (quantized == Quantization::int4) budget.elements *= 2;  // a byte holds two elements
   Init init;
   init.budget = &budget;
   init.shapes_only = true;
   checkpoint.model = make_model(spec, init);
-  std::optional<DType> quantized;
-  if (metadata.contains("quantized")) quantized = quantization_from_name(metadata.at("quantized"));
   if (quantized && purpose == Purpose::training)
     throw Error(std::string("[checkpoint] the model is quantized to ") + quantization_name(*quantized) +
                 " and can only be used for inference (Purpose::inference). Train the original checkpoint, then "

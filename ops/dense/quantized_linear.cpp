@@ -42,13 +42,14 @@ template <class T>
 void product(const Tensor& input, const Tensor& panels, const QuantizedWeight& weight, const Tensor& bias,
              const Epilogue& epilogue, Tensor& y) {
   const Tensor x = as_rows(input);
+  const Tensor scales = weight.bits() == 8 ? weight.scales() : Tensor();
   QuantizedProblem<T> problem{x.size(0),
                               weight.rows(),
                               weight.columns(),
                               x.data<T>(),
                               x.strides()[0],
                               panels.data<std::int8_t>(),
-                              weight.scales().data<float>(),
+                              scales.defined() ? scales.data<float>() : nullptr,
                               y.mutable_data<T>()};
   GemmEpilogue<T>& e = problem.epilogue;
   e.activation = epilogue.activation;
@@ -67,7 +68,8 @@ void product(const Tensor& input, const Tensor& panels, const QuantizedWeight& w
     e.residual = residual.data<T>();
     e.residual_row = residual.strides()[0];
   }
-  quantized_product(problem);
+  if (weight.bits() == 8) quantized_product(problem);
+  else int4_product(problem);
 }
 
 }  // namespace

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "dense/packing.h"
-#include "weft/context.h"
+#include "dense/quantized_blocks.h"
 #include "weft/tensor.h"
 
 namespace weft::detail {
@@ -14,11 +13,6 @@ namespace {
 
 using std::int64_t;
 
-// The maximum number of rows of x that are quantized with two digits. Up to this number, reading W takes all of the
-// time, so a second digit costs nothing. (With a third digit, computing 8 rows would take longer than reading W.)
-// Larger: computing takes longer than reading. Smaller: more rows have the error of one digit. bench: weft-bench
-// --benchmark_filter=linear-int8-cold
-constexpr int64_t few_rows = 8;
 // The maximum number of rows of digits for which computing a tile takes less time than reading its panel from memory. W
 // is then read as one stream, which the hardware prefetches. Software prefetching only bridges the end of a panel,
 // near_bytes ahead. Larger near_bytes disturbs the stream. bench: weft-bench --benchmark_filter=linear-int8-cold
@@ -26,21 +20,14 @@ constexpr int64_t stream_digits = 4, near_bytes = 2048;
 // The maximum number of rows of digits for which a panel is not widened. Larger: widening is not used where it would
 // save time. Smaller: widening costs more than it saves. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t narrow_digits = 16;
-// The number of rows of digits and the number of bytes of panels in a task. Larger: together they leave L2. Smaller:
-// panels or digits are read more often. bench: weft-bench --benchmark_filter=linear-int8
-constexpr int64_t task_rows = 128, task_bytes = 1 << 18;
-// The number of multiply-adds per task. Larger: threads are idle at the end. Smaller: more overhead per task.
-// bench: weft-bench --benchmark_filter=linear-int8
-constexpr int64_t int8_task_work = 4 * task_work;
-
 template <class T>
 class Product {
  public:
   explicit Product(const QuantizedProblem<T>& problem)
       : kernel_(kernels<QuantizedKernels<T>>()),
         g_(problem),
-        digits_(problem.m > few_rows ? 1 : 2),
-        limit_(digits_ == 1 ? 127.0f : 127.0f * 256),
+        quantized_(problem.m),
+        digits_(quantized_.digits),
         // With this length, the rows never map to the same L1 sets.
         row_((rounded_up(problem.k, digit_step) + digit_step) / kernel_.unit),
         scratch_(Tensor::empty({problem.m * (digits_ * row_ + digits_ + 1)}, DType::f32)) {
@@ -50,34 +37,22 @@ class Product {
   }
 
   void run() {
-    const int64_t grain = g_.m <= few_rows ? g_.m : std::max<int64_t>(1, task_work / 16 / (g_.k + 1));
-    Context::current().parallel_for(g_.m, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) write_row(i);
-    });
+    for_quantized_rows(g_.m, g_.k, [&](int64_t i) { write_row(i); });
     const QuantizedPanels panels = quantized_panels(kernel_, g_.n, g_.k);
-    const int64_t height = task_rows / digits_, down = (g_.m - 1) / height + 1;
-    const int64_t work = std::max<int64_t>(1, std::min(g_.m * digits_, task_rows) * panels.bytes);
-    const int64_t width = std::clamp<int64_t>(task_bytes / std::max<int64_t>(1, panels.bytes), 1, panels.count);
-    const int64_t across = (panels.count - 1) / width + 1;
-    const int64_t tasks_grain = std::max<int64_t>(1, int8_task_work / (work * width));
-    const bool is_wide = kernel_.widen && std::min(g_.m, height) * digits_ > narrow_digits;
+    const bool is_wide = kernel_.widen && std::min(g_.m * digits_, block_digit_rows) > narrow_digits;
     const auto wide_bytes = static_cast<std::size_t>(is_wide ? panels.wide * int64_t{sizeof(std::int32_t)} : 0);
-    Context::current().parallel_for(down * across, tasks_grain, wide_bytes,
-                                    [&](int64_t begin, int64_t end, void* scratch) {
-                                      for (int64_t task = begin; task < end; ++task) {
-                                        const int64_t i = task / across * height, j = task % across * width;
-                                        block(i, std::min(g_.m, i + height), j, std::min(panels.count, j + width),
-                                              panels, is_wide ? static_cast<std::int32_t*>(scratch) : nullptr);
-                                      }
-                                    });
+    for_quantized_blocks(g_.m, digits_, {panels.count, panels.bytes, panels.bytes}, wide_bytes,
+                         [&](int64_t i1, int64_t i2, int64_t j1, int64_t j2, void* scratch) {
+                           block(i1, i2, j1, j2, panels, is_wide ? static_cast<std::int32_t*>(scratch) : nullptr);
+                         });
   }
 
  private:
   void write_row(int64_t i) {
     const T* x = g_.x + i * g_.x_row;
     const float magnitude = kernel_.magnitude(g_.k, x);
-    const QuantizedFactors factors(magnitude, limit_);
-    scales_[i] = magnitude / limit_;
+    const QuantizedFactors factors(magnitude, quantized_.limit);
+    scales_[i] = magnitude / quantized_.limit;
     kernel_.write_digits(g_.k, x, factors.first, factors.second, digits_, rows_ + i * digits_ * row_, row_,
                          excesses_ + i * digits_);
   }
@@ -115,40 +90,19 @@ class Product {
   }
 
   void write_tile(QuantizedTile& t, int64_t i, int64_t j) const {
-    T* y = g_.y + i * g_.n + j;
-    alignas(64) float tile[largest_tile];
-    t.y = tile;
-    t.y_row = kernel_.nr;
-    if constexpr (std::is_same_v<T, float>) {
+    with_epilogue(g_, i, j, t.rows, t.columns, kernel_.nr, [&](float* y, int64_t y_row) {
       t.y = y;
-      t.y_row = g_.n;
-    }
-    GemmEpilogue<T> e = g_.epilogue;
-    if (e.bias) e.bias += j;
-    if (e.gate) e.gate += i * e.gate_row + j;
-    if (e.residual) e.residual += i * e.residual_row + j;
-    prefetch(y, g_.n, t);
-    if (e.gate) prefetch(e.gate, e.gate_row, t);
-    if (e.residual) prefetch(e.residual, e.residual_row, t);
-    if (t.wide)
-      for (int64_t b = 0; b < t.k * t.next_step; b += 64) __builtin_prefetch(t.next + b, 0, 2);
-    kernel_.tile(t);
-    if (std::is_same_v<T, float> && !has_epilogue(g_.epilogue)) return;
-    gemm_.epilogue(e, t.rows, t.columns, t.y, t.y_row, y, g_.n, false);
-  }
-
-  // Prefetches the memory that a tile reads or writes in its rows after it has computed their sums.
-  static void prefetch(const T* first, int64_t row, const QuantizedTile& t) {
-    constexpr int64_t line = 64 / int64_t{sizeof(T)};
-    for (int64_t i = 0; i < t.rows; ++i)
-      for (int64_t j = 0; j < t.columns; j += line) __builtin_prefetch(first + i * row + j);
+      t.y_row = y_row;
+      if (t.wide)
+        for (int64_t b = 0; b < t.k * t.next_step; b += 64) __builtin_prefetch(t.next + b, 0, 2);
+      kernel_.tile(t);
+    });
   }
 
   const QuantizedKernels<T>& kernel_;
-  const GemmKernels<T>& gemm_ = kernels<GemmKernels<T>>();
   const QuantizedProblem<T>& g_;
+  QuantizedRows quantized_;
   int digits_;
-  float limit_;
   int64_t row_;  // in units
   Tensor scratch_;
   std::int32_t *rows_, *excesses_;

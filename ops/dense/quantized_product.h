@@ -1,4 +1,4 @@
-// The driver of products with 8-bit weights: y (m, n) = x (m, k) Wᵀ, with linear's epilogue.
+// The drivers of products with 8-bit and 4-bit weights: y (m, n) = x (m, k) Wᵀ, with linear's epilogue.
 #pragma once
 #include <cstdint>
 
@@ -35,12 +35,14 @@ struct QuantizedProblem {
   const T* x;
   std::int64_t x_row;
   const std::int8_t* panels;  // for the current instruction set
-  const float* scales;        // (n)
+  const float* scales;        // (n) for 8 bits; panels of 4 bits contain their scales
   T* y;                       // (m, n), contiguous
   GemmEpilogue<T> epilogue = {};
 };
 
 template <class T>
-void quantized_product(const QuantizedProblem<T>& problem);
+void quantized_product(const QuantizedProblem<T>& problem);  // 8 bits
+template <class T>
+void int4_product(const QuantizedProblem<T>& problem);
 
 }  // namespace weft::detail

@@ -1,9 +1,11 @@
-// QuantizedWeight: an 8-bit weight in the panels that products read, and an embedding that looks up its rows.
+// QuantizedWeight: a weight in 8 or 4 bits in the panels that products read, and an embedding that looks up its rows.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/common.h"
+#include "dense/int4_feedback.h"
+#include "dense/int4_tensors.h"
 #include "dense/packing.h"
 #include "dense/quantized_product.h"
 #include "weft/detail/out_of_memory.h"
@@ -27,10 +29,16 @@ float scale_of(float max) {
              : scale;
 }
 
-void check_columns(const Tensor& weight) {
-  if (weight.size(1) > QuantizedWeight::most_columns)
+void check_columns(int64_t columns, const Tensor& weight) {
+  if (columns > QuantizedWeight::most_columns)
     fail(who,
          "expected at most " + std::to_string(QuantizedWeight::most_columns) + " columns, got " + describe(weight));
+}
+
+void check_matrix(const Tensor& weight) {
+  check_floating(who, weight);
+  if (weight.rank() != 2) fail(who, "expected a weight of shape (out, in), got " + describe(weight));
+  check_columns(weight.size(1), weight);
 }
 
 // Calls f(first row, last row + 1, panel's first byte, scratch memory for scratch_columns values per row) for each
@@ -94,23 +102,61 @@ Tensor quantized(const Tensor& weight, const Tensor& scales) {
 
 }  // namespace
 
-QuantizedWeight::QuantizedWeight(const Tensor& weight) : isa_(Context::current().isa()) {
-  check_floating(who, weight);
-  if (weight.rank() != 2) fail(who, "expected a weight of shape (out, in), got " + describe(weight));
-  check_columns(weight);
+QuantizedWeight::QuantizedWeight(const Tensor& weight, int bits) : bits_(bits), isa_(Context::current().isa()) {
+  if (bits != 8 && bits != 4) fail(who, "expected 8 or 4 bits, got " + std::to_string(bits));
+  check_matrix(weight);
   rows_ = weight.size(0);
   columns_ = weight.size(1);
   guard_memory(who, [&] {
     const Tensor dense = raw::contiguous(as_dtype(weight, DType::f32));
-    scales_ = scales_of(dense);
-    panels_ = quantized(dense, scales_);
+    if (bits == 4) {
+      panels_ = Int4Weight::rounded(dense).panels;
+    } else {
+      scales_ = scales_of(dense);
+      panels_ = quantized(dense, scales_);
+    }
+  });
+}
+
+QuantizedWeight QuantizedWeight::fitted(const Tensor& weight, const Tensor& moments) {
+  check_matrix(weight);
+  const Shape shape{weight.size(1), weight.size(1)};
+  if (!moments.defined() || moments.dtype() != DType::f32 || moments.shape() != shape)
+    fail(who, "expected moments to be " + tensor_text(DType::f32, shape) + ", got " + describe(moments));
+  return guard_memory(who, [&] {
+    const Tensor dense = raw::contiguous(as_dtype(weight, DType::f32));
+    const Int4Weight rounded = rounded_with_feedback(dense, raw::contiguous(moments));
+    QuantizedWeight made;
+    made.bits_ = 4;
+    made.rows_ = rounded.rows;
+    made.columns_ = rounded.columns;
+    made.panels_ = rounded.panels;
+    made.isa_ = rounded.isa;
+    return made;
+  });
+}
+
+QuantizedWeight::QuantizedWeight(const Tensor& packed_values, const Tensor& scales, std::int64_t columns)
+    : bits_(4), columns_(columns), isa_(Context::current().isa()) {
+  if (columns < 0) fail(who, "expected at least 0 columns, got " + std::to_string(columns));
+  if (!packed_values.defined() || packed_values.dtype() != DType::i8 || packed_values.rank() != 2 ||
+      packed_values.size(1) != int4_row_bytes(columns))
+    fail(who, "expected packed values of dtype i8 and shape (out, " + std::to_string(int4_row_bytes(columns)) +
+                  "), got " + describe(packed_values));
+  check_columns(columns, packed_values);
+  rows_ = packed_values.size(0);
+  const Shape shape{rows_, int4_groups(columns)};
+  if (!scales.defined() || scales.dtype() != DType::bf16 || scales.shape() != shape)
+    fail(who, "expected scales to be " + tensor_text(DType::bf16, shape) + ", got " + describe(scales));
+  guard_memory(who, [&] {
+    panels_ = Int4Weight::packed(raw::contiguous(packed_values), raw::contiguous(scales), columns).panels;
   });
 }
 
 QuantizedWeight::QuantizedWeight(const Tensor& values, const Tensor& scales) : isa_(Context::current().isa()) {
   if (!values.defined() || values.dtype() != DType::i8 || values.rank() != 2)
     fail(who, "expected values of dtype i8 and shape (out, in), got " + describe(values));
-  check_columns(values);
+  check_columns(values.size(1), values);
   rows_ = values.size(0);
   columns_ = values.size(1);
   if (!scales.defined() || scales.dtype() != DType::f32 || scales.shape() != Shape{rows_})
@@ -128,16 +174,27 @@ QuantizedWeight::QuantizedWeight(const Tensor& values, const Tensor& scales) : i
 
 Tensor QuantizedWeight::values() const {
   return guard_memory(who, [&] {
-    const auto& kernel = kernels<QuantizedKernels<float>>(isa_);
-    const QuantizedPanels layout = quantized_panels(kernel, rows_, columns_);
+    if (bits_ == 4) return Int4Weight{panels_, rows_, columns_, isa_}.values();
     Tensor values = Tensor::empty({rows_, columns_}, DType::i8);
     auto* to = values.mutable_data<std::int8_t>();
+    const auto& kernel = kernels<QuantizedKernels<float>>(isa_);
+    const QuantizedPanels layout = quantized_panels(kernel, rows_, columns_);
     Context::current().parallel_for(rows_, layout.nr, [&](int64_t begin, int64_t end) {
       kernel.unpack(end - begin, columns_, panels_.data<std::int8_t>() + begin / layout.nr * layout.bytes,
                     to + begin * columns_, columns_);
     });
     return values;
   });
+}
+
+Tensor QuantizedWeight::packed_values() const {
+  if (bits_ != 4) fail(who, "expected a weight in 4 bits for packed_values, got one in " + std::to_string(bits_));
+  return guard_memory(who, [&] { return Int4Weight{panels_, rows_, columns_, isa_}.packed_values(); });
+}
+
+Tensor QuantizedWeight::scales() const {
+  if (bits_ == 8) return scales_;
+  return guard_memory(who, [&] { return Int4Weight{panels_, rows_, columns_, isa_}.scales(); });
 }
 
 Tensor QuantizedWeight::dequantized() const {
@@ -153,13 +210,17 @@ Tensor QuantizedWeight::dequantized() const {
 }
 
 void QuantizedWeight::write_row(int64_t i, float* y) const {
+  if (bits_ == 4) return Int4Weight{panels_, rows_, columns_, isa_}.dequantize_row(i, y);
   const auto& kernel = kernels<QuantizedKernels<float>>(isa_);
   const QuantizedPanels layout = quantized_panels(kernel, rows_, columns_);
   kernel.dequantize(columns_, panels_.data<std::int8_t>() + i / layout.nr * layout.bytes, i % layout.nr,
                     scales_.data<float>()[i], y);
 }
 
-Tensor QuantizedWeight::panels() const { return isa_ == Context::current().isa() ? panels_ : packed(values()); }
+Tensor QuantizedWeight::panels() const {
+  if (isa_ == Context::current().isa()) return panels_;
+  return bits_ == 4 ? Int4Weight{panels_, rows_, columns_, isa_}.rearranged().panels : packed(values());
+}
 
 Tensor quantized_embedding(const Tensor& indices, const QuantizedWeight& weight) {
   constexpr const char* name = "quantized_embedding";

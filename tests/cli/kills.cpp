@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(Kills,
     std::filesystem::copy(folder / "old", folder / "out");
     killed = killed_at(n, quantize("int8", "out"));
     const Checkpoint found = load_checkpoint(folder / "out", Purpose::inference);
-    const bool is_old = quantized_to(found.model->parameters()) == DType::bf16;
+    const bool is_old = quantized_to(found.model->parameters()) == Quantization::bf16;
     (is_old ? olds : news) += 1;
     const std::string tensors = "/model.safetensors";
     CHECK(folder.read("out" + tensors) == folder.read((is_old ? "old" : "new") + tensors));

@@ -63,7 +63,7 @@ std::vector<Written> all_written() {
       {"a quantized checkpoint",
        [](const std::string& folder, bool again) {
          const Checkpoint checkpoint = made("gmlp", Task::causal_lm, small, again);
-         quantize(*checkpoint.model, DType::i8);
+         quantize(*checkpoint.model, Quantization::int8);
          save(folder, checkpoint);
        }},
       {"a run", train},

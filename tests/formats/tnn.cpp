@@ -240,7 +240,7 @@ TEST_CASE("TNN forms: models that the formats can't represent are refused") {
     Checkpoint small;
     small.model = make_model(tnn(""), {});
     small.tokenizer = tokenizer_from_json(R"({"unit":"ids","size":7})");
-    quantize(*small.model, DType::bf16);
+    quantize(*small.model, Quantization::bf16);
     CHECK(contains(error_of([&] { (void)save_checkpoint_as(format, "/nowhere", small); }), "the model is quantized"));
   }
 }

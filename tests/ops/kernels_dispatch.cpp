@@ -12,6 +12,7 @@
 
 #include "base/kernels/reduce.h"
 #include "dense/kernels/gemm.h"
+#include "dense/kernels/int4.h"
 #include "dense/kernels/quantized.h"
 #include "dense/kernels/spatial_gate.h"
 #include "pointwise/kernels/activation.h"
@@ -105,6 +106,8 @@ TEST_CASE("dispatch: every family has kernels for every instruction set") {
   check_family_of_all_types<UnaryKernels>();
   check_family<QuantizedKernels<float>>(false);  // `widen` may be null
   check_family<QuantizedKernels<bfloat16>>(false);
+  check_family<Int4Kernels<float>>();
+  check_family<Int4Kernels<bfloat16>>();
   // If isas.def misspelled a family's name, the instruction set would silently use the kernels of the set that it
   // extends.
   for (const IsaLine& line : isa_lines)

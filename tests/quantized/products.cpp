@@ -17,25 +17,6 @@ namespace {
 
 using std::int64_t;
 
-// The whole numbers and the scale of a row of x, computed by the rule in the header.
-struct Row {
-  std::vector<int64_t> numbers;
-  float scale = 0;
-};
-
-int digits_of(int64_t rows) { return rows > 8 ? 1 : 2; }
-float limit_of(int digits) { return digits == 1 ? 127.0f : 127.0f * 256; }
-
-Row row_of(const float* x, int64_t k, int digits) {
-  Row row;
-  float most = 0;
-  for (int64_t p = 0; p < k; ++p) most = std::max(most, std::abs(x[p]));
-  row.scale = most / limit_of(digits);
-  const float factor = most > 0 ? limit_of(digits) / most : 0;
-  for (int64_t p = 0; p < k; ++p) row.numbers.push_back(static_cast<int64_t>(std::nearbyint(x[p] * factor)));
-  return row;
-}
-
 // Returns Σ numbers · values. The sum for each digit is exact, and is then converted to float.
 float sum_of(const Row& row, const std::int8_t* values, int64_t k, int digits) {
   std::vector<int64_t> rest = row.numbers;
@@ -69,17 +50,6 @@ std::vector<float> expected(const Tensor& x, const QuantizedWeight& weight) {
       y.push_back(sum_of(row, values.data() + j * k, k, digits) * scales[static_cast<std::size_t>(j)] * row.scale);
   }
   return y;
-}
-
-void check_same(const Tensor& got, const std::vector<float>& want) {
-  const Tensor rounded = raw::convert(Tensor::from(want, got.shape()), got.dtype());
-  CHECK(raw::convert(got, DType::f64).to_vector<double>() == raw::convert(rounded, DType::f64).to_vector<double>());
-}
-
-// Returns the same product in f64, with the epilogue of linear.
-std::vector<double> plain(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
-  const auto wide = [](const Tensor& t) { return t.defined() ? raw::convert(t, DType::f64) : t; };
-  return linear(wide(x), wide(weight), wide(bias), {e.activation, wide(e.gate), wide(e.residual)}).to_vector<double>();
 }
 
 Tensor identity(int64_t n) {

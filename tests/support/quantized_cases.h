@@ -13,14 +13,15 @@ struct QuantizedCase {
   std::string name, arch;
   Task task;
   std::string config;  // keys other than the sizes
-  DType to;
+  Quantization to;
 };
 
 inline std::vector<QuantizedCase> quantized_cases() {
   std::vector<QuantizedCase> cases;
-  for (const DType to : {DType::bf16, DType::i8}) {
+  for (const Quantization to : quantizations()) {
     const auto add = [&](const std::string& arch, Task task, const std::string& config) {
-      cases.push_back({arch + " " + task_name(task) + " " + config + " " + dtype_name(to), arch, task, config, to});
+      cases.push_back(
+          {arch + " " + task_name(task) + " " + config + " " + quantization_name(to), arch, task, config, to});
     };
     for (const std::string& arch : own_architectures)
       for (const Task task : architecture(arch).tasks) add(arch, task, "{}");

@@ -1,5 +1,8 @@
-// Helpers for the tests of 8-bit weights.
+// Helpers for the tests of 8-bit and 4-bit weights.
 #pragma once
+#include <doctest/doctest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -7,6 +10,7 @@
 #include <vector>
 
 #include "every_isa.h"
+#include "weft/ops.h"
 #include "weft/quantized.h"
 #include "weft/random.h"
 
@@ -22,6 +26,36 @@ inline std::vector<unsigned char> bytes_of(const Tensor& x) {
 
 inline Tensor normal(const Shape& shape, std::uint64_t stream, DType dtype = DType::f32) {
   return raw::convert(Random(7, stream).normal(shape, 0, 1), dtype);
+}
+
+// The whole numbers and the scale of a row of x, computed by the rule in the header.
+struct Row {
+  std::vector<std::int64_t> numbers;
+  float scale = 0;
+};
+
+inline int digits_of(std::int64_t rows) { return rows > 8 ? 1 : 2; }
+inline float limit_of(int digits) { return digits == 1 ? 127.0f : 127.0f * 256; }
+
+inline Row row_of(const float* x, std::int64_t k, int digits) {
+  Row row;
+  float most = 0;
+  for (std::int64_t p = 0; p < k; ++p) most = std::max(most, std::abs(x[p]));
+  row.scale = most / limit_of(digits);
+  const float factor = most > 0 ? limit_of(digits) / most : 0;
+  for (std::int64_t p = 0; p < k; ++p) row.numbers.push_back(static_cast<std::int64_t>(std::nearbyint(x[p] * factor)));
+  return row;
+}
+
+inline void check_same(const Tensor& got, const std::vector<float>& want) {
+  const Tensor rounded = raw::convert(Tensor::from(want, got.shape()), got.dtype());
+  CHECK(raw::convert(got, DType::f64).to_vector<double>() == raw::convert(rounded, DType::f64).to_vector<double>());
+}
+
+// Returns the product with linear's epilogue in f64.
+inline std::vector<double> plain(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
+  const auto wide = [](const Tensor& t) { return t.defined() ? raw::convert(t, DType::f64) : t; };
+  return linear(wide(x), wide(weight), wide(bias), {e.activation, wide(e.gate), wide(e.residual)}).to_vector<double>();
 }
 
 }  // namespace weft::test

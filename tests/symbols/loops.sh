@@ -34,7 +34,7 @@ count() {
         if (!(end in target) || target[end] >= at[end] || target[end] < at[1]) continue
         products = loads = others = stack = 0
         for (i = end; i > 0 && at[i] >= target[end]; i--) {
-          is_product = word[i] ~ /^(vfn?m(add|sub)|vdpbf16ps|vpdpbusd|v?pmaddwd|fmla|smlal|bfdot|sdot|v?mulps|v?mulpd)/
+          is_product = word[i] ~ /^(vfn?m(add|sub)|vdpbf16ps|vpdpbusd|v?pmaddwd|vpmaddubsw|v?pmullw|fmla|smlal|bfdot|sdot|v?mulps|v?mulpd)/
           is_vector = line[i] ~ /%[xyz]mm|[ ,\t][vqsd][0-9]/
           reads = is_vector && line[i] ~ /\(%|\[x/ && line[i] !~ /^[a-z0-9]*(prefetch|prfm)/ && line[i] !~ /,[-0-9a-fx]*\(%[^)]*\)$/ && word[i] !~ /^st/
           products += is_product
@@ -58,7 +58,7 @@ count() {
 }
 
 if [ "$record" = - ]; then
-  echo "$code" | sed -n 's/^[0-9a-f]* <.*::part_of_tile<\(.*\)>(weft::detail::[A-Za-z]*Tile.*>:$/\1/p' | sort -u | while read -r function; do
+  echo "$code" | sed -n 's/^[0-9a-f]* <.*::part_of_tile<\(.*\)>(weft::detail::[A-Za-z0-9]*Tile.*>:$/\1/p' | sort -u | while read -r function; do
     echo "$isa; $function; $(count "$function")"
   done
   exit 0

@@ -39,9 +39,9 @@ struct Format {
 std::vector<Format> formats() {
   std::vector<Format> all;
   for (const std::string& arch : own_architectures) all.push_back({arch, made_checkpoint(arch, usual_task(arch))});
-  for (const DType dtype : {DType::bf16, DType::i8}) {
+  for (const Quantization to : quantizations()) {
     all.push_back({"quantized", made_checkpoint("gmlp", Task::causal_lm)});
-    quantize(*all.back().checkpoint.model, dtype);
+    quantize(*all.back().checkpoint.model, to);
   }
   all.push_back({"of transformers", made_checkpoint("fnet", Task::classifier), "huggingface-fnet"});
   all.push_back({"of labml-nn", made_checkpoint("gmlp", Task::causal_lm), "labml-gmlp"});

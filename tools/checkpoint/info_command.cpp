@@ -33,8 +33,10 @@ void print_parameters(const weft::Model& model) {
     for (const weft::Tensor& stored : {value, parameter.scales()})
       if (stored.defined())
         bytes += static_cast<double>(stored.numel()) * static_cast<double>(weft::dtype_size(stored.dtype()));
-    std::cout << std::left << std::setw(static_cast<int>(width)) << name << "  " << weft::dtype_name(value.dtype())
-              << std::right << std::setw(12) << value.numel() << "  " << weft::to_string(value.shape()) << "\n";
+    const bool packed = value.shape() != parameter.shape();  // two elements in a byte
+    std::cout << std::left << std::setw(static_cast<int>(width)) << name << "  "
+              << (packed ? "i4" : weft::dtype_name(value.dtype())) << std::right << std::setw(12)
+              << weft::numel(parameter.shape()) << "  " << weft::to_string(parameter.shape()) << "\n";
   }
   std::cout << "parameters " << weft::parameter_count(parameters) << "\nsize " << std::fixed << std::setprecision(1)
             << (bytes < 1e5 ? bytes / 1e3 : bytes / 1e6) << (bytes < 1e5 ? " kB\n" : " MB\n");

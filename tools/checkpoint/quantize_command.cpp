@@ -1,5 +1,6 @@
 #include <weft/checkpoint.h>
 #include <weft/error.h>
+#include <weft/ops.h>
 #include <weft/os.h>
 #include <weft/quantize.h>
 #include <weft/run_folder.h>
@@ -27,7 +28,7 @@ using weft::Error;
 struct QuantizeCommand {
   CheckpointOption checkpoint;
   MeasuredData data;
-  std::string to, out;
+  std::string to, out, calibrate;
   bool overwrite = false;
 };
 
@@ -53,6 +54,22 @@ std::unique_ptr<weft::Data> data_of_run(const std::string& source, const weft::C
     std::cerr << "can't measure the run's own data: " << error.what() << way << std::endl;
     return nullptr;
   }
+}
+
+// The number of tokens after which calibration ends. More tokens hardly change the rounding.
+constexpr std::int64_t calibration_tokens = 65536;
+
+// Quantizes the model for the inputs in the file o.calibrate, a text or labeled rows.
+void quantize_for_inputs(const QuantizeCommand& o, const weft::Checkpoint& checkpoint, const std::string& run) {
+  MeasuredData given = o.data;
+  const bool rows = weft::task_source(checkpoint.model->task()) == weft::Source::rows;
+  given.text = rows ? "" : o.calibrate;
+  given.data = rows ? o.calibrate : "";
+  given.all = !rows;
+  const auto data = given.load(checkpoint, run);
+  std::int64_t left = calibration_tokens / std::max<std::int64_t>(1, given.batch * data->length()) + 1;
+  weft::quantize(*checkpoint.model, weft::quantization_from_name(o.to),
+                 [&] { (void)weft::evaluate(*checkpoint.model, *data, [&] { return left-- == 0; }); });
 }
 
 using Row = std::array<std::string, 4>;
@@ -102,19 +119,25 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
-// Counts the rows of quantized matrices whose elements are all 0. Weight decay reduces the embeddings of symbols that
+// Counts the rows of quantized matrices whose elements are all 0, so that all their scales are 0. Weight decay reduces the embeddings of symbols that
 // never occur in training to 0.
 std::int64_t zero_rows(const weft::NamedParameters& parameters) {
   std::int64_t count = 0;
   for (const auto& [name, parameter] : parameters)
-    if (parameter.scales().defined())
-      for (const float scale : parameter.scales().to_vector<float>()) count += scale == 0;
+    if (parameter.scales().defined()) {
+      const auto scales = weft::cast(parameter.scales(), weft::DType::f32).to_vector<float>();
+      const auto rows = static_cast<std::size_t>(parameter.shape()[0]), groups = scales.size() / rows;
+      for (std::size_t i = 0; i < rows; ++i)
+        count += std::all_of(scales.data() + i * groups, scales.data() + (i + 1) * groups,
+                             [](float scale) { return scale == 0; });
+    }
   return count;
 }
 
 int quantize(const QuantizeCommand& o) {
-  if (o.to.empty()) throw UsageError("give --to bf16 or --to int8");
+  if (o.to.empty()) throw UsageError("give --to bf16, int8 or int4");
   if (o.out.empty()) throw UsageError("give --out, the folder of the quantized checkpoint");
+  if (!o.calibrate.empty() && o.to != "int4") throw UsageError("--calibrate needs --to int4, got --to " + o.to);
   const bool given = o.data.given();
   const std::string source = o.checkpoint.path();
   const OutFolder out{"--out", o.out, "quantized", {o.checkpoint.folder, o.checkpoint.which, source}, o.overwrite};
@@ -124,7 +147,8 @@ int quantize(const QuantizeCommand& o) {
     throw Error("\"" + source + "\" is already quantized to " + weft::quantization_name(*to) +
                 ": give the original checkpoint");
   weft::Checkpoint after = o.checkpoint.load();
-  weft::quantize(*after.model, weft::quantization_from_name(o.to));
+  if (o.calibrate.empty()) weft::quantize(*after.model, weft::quantization_from_name(o.to));
+  else quantize_for_inputs(o, after, run_of(source));
   const auto data = given ? o.data.load(before, run_of(source)) : data_of_run(source, before);
   std::vector<Row> rows;
   after.info.validation_loss.reset();  // it was measured before quantization
@@ -146,16 +170,18 @@ int quantize(const QuantizeCommand& o) {
 }  // namespace
 
 Command quantize_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command =
-      weft.add_subcommand("quantize", "Quantize a checkpoint to half or a quarter of its size, for inference");
+  CLI::App* command = weft.add_subcommand(
+      "quantize", "Quantize a checkpoint to a half, a quarter or a seventh of its size, for inference");
   const auto o = std::make_shared<QuantizeCommand>();
   o->checkpoint.add_to(*command);
   const auto check = [](const std::string& name) { (void)weft::quantization_from_name(name); };
-  add_text(
-      *command, "--to", "bf16|int8", o->to,
-      "Type of the weights and embeddings: bf16 (half the size), or int8 with one scale for each row of a matrix (a "
-      "quarter of the size)",
-      check);
+  add_text(*command, "--to", "bf16|int8|int4", o->to,
+           "Type of the weights and embeddings: bf16 (half the size), int8 with one scale for each row of a matrix (a "
+           "quarter of the size), or int4 with one scale for 32 elements of a row (a seventh of the size)",
+           check);
+  add_text(*command, "--calibrate", "FILE|DIR", o->calibrate,
+           "With --to int4: typical inputs, a text or labeled rows, such as the training set. The weights are rounded "
+           "so that the results of layers change less on the first 65,536 tokens");
   add_text(*command, "--out", "DIR", o->out, "Folder that the quantized checkpoint is written to");
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   o->data.add_to(*command);
@@ -169,6 +195,7 @@ Command quantize_command(CLI::App& weft, weft::Ranks*) {
       "the result again.\n"
       "Examples:\n"
       "  weft quantize news --to int8 --out news8\n"
+      "  weft quantize book --to int4 --calibrate book.txt --out book4\n"
       "  weft quantize book --to bf16 --out book16 --text other.txt");
   return {command, [o] { return quantize(*o); }};
 }

@@ -68,7 +68,7 @@ void check_model(const weft::Checkpoint& checkpoint) {
 std::string quantized(const PageCommand& o, weft::Checkpoint& checkpoint) {
   if (weft::quantized_to(checkpoint.model->parameters()))
     return weft::os::read_file(o.checkpoint.path() + "/model.safetensors");
-  weft::quantize(*checkpoint.model, weft::quantization_from_name("int8"));
+  weft::quantize(*checkpoint.model, weft::Quantization::int8);
   checkpoint.info.validation_loss.reset();  // it was measured before quantization
   const TemporaryFolder folder(o.out);
   weft::save_checkpoint(folder.path(), *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);

@@ -57,7 +57,7 @@ std::string describe_bytes(std::int64_t bytes) { return grouped(bytes) + " bytes
 // Saves the 8-bit version of a checkpoint.
 weft::Checkpoint save_in_8_bits(const std::string& from, const std::string& folder) {
   weft::Checkpoint checkpoint = weft::load_checkpoint(from, weft::Purpose::inference);
-  weft::quantize(*checkpoint.model, weft::DType::i8);
+  weft::quantize(*checkpoint.model, weft::Quantization::int8);
   weft::save_checkpoint(folder, *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
   return checkpoint;
 }

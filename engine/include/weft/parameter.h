@@ -36,6 +36,9 @@ class Parameter {
   operator Tensor() const;  // NOLINT: implicit on purpose
   /// The value, which is never a leaf of a tape.
   const Tensor& value() const;
+  /// The shape of the tensor that the parameter stands for. This is the shape of value(), except for weights in 4 bits,
+  /// whose value() holds two elements in a byte.
+  const Shape& shape() const;
   /// Copies the elements of `value` into the parameter. Error unless both have the same shape and dtype and the
   /// parameter is writable().
   void assign(const Tensor& value);
@@ -54,10 +57,14 @@ class Parameter {
   /// value unchanged. Error if the parameter is quantized().
   void set_quantizable(bool quantizable);
   /// Whether the parameter belongs to a quantized model, even if only other parameters of the model were rounded. A
-  /// rounded parameter has either a bf16 value, or an i8 value with scales(). Code that reads it must handle both.
+  /// rounded parameter has a bf16 value, or an i8 value with scales() in 8 or in 4 bits. Code that reads it must handle
+  /// all of them.
   bool quantized() const;
-  /// The scales of an i8 value (out, in), as an f32 tensor of shape (out). Row i of the weight is value[i] · scales[i].
-  /// The tensor is undefined if the value has another dtype.
+  /// The scales of an i8 value. The tensor is undefined if the value has another dtype.
+  /// - 8 bits: the value has the shape (out, in), and the scales are f32 of shape (out). Row i of the weight is
+  ///   value[i] · scales[i].
+  /// - 4 bits: the value is QuantizedWeight::packed_values() (weft/quantized.h), and the scales are bf16 of shape
+  ///   (out, ceil(in / 32)).
   const Tensor& scales() const;
   /// Unfreezes the parameter (true) or freezes it (false), for all handles. Error if `trainable` is true and the
   /// parameter isn't writable().

@@ -126,7 +126,7 @@ NamedParameters parameters_of(const Part& layer) {
 ///
 /// If x is bf16, the packed copy is bf16 and takes half as much memory. The first call without a tape then packs the
 /// weight, even if x has few rows, because otherwise each call would have to round the weight. The first call also
-/// packs a quantized weight (weft/quantize.h). An i8 weight is packed for quantized_linear, whatever the precision.
+/// packs a quantized weight (weft/quantize.h). A weight in int8 or int4 is packed for quantized_linear, whatever the precision.
 ///
 /// Copies of a layer share the parameters and the packed weight. Several threads may call a layer at the same time,
 /// each with its own Context, as long as no thread writes a parameter. A lock protects the packed weight.

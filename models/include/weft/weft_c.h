@@ -95,7 +95,7 @@ typedef struct weft_info {
   const char* config;        ///< the architecture's own fields, a JSON object
   const char* task;          ///< "causal-lm", "masked-lm", "classifier", …
   const char* precision;     ///< the precision of the computation: "f32" or "bf16"
-  const char* stored;        ///< the format of its matrices: "f32", "bf16" or "int8"
+  const char* stored;        ///< the format of its matrices: "f32", "bf16", "int8" or "int4"
   int64_t vocabulary;        ///< tokens are 0 … vocabulary - 1
   int64_t outputs;           ///< number of logits: symbols of the vocabulary, or classes
   int64_t labels;            ///< number of names of outputs, see weft_label; 0 for language models

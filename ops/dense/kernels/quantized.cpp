@@ -1,19 +1,13 @@
 #include "dense/kernels/quantized.h"
 
 #include "dense/kernels/gemm.h"
+#include "dense/kernels/quantized_vectors.h"
 #include "simd/registers.h"
-#include "simd/simd.h"
-#include "simd/unroll.h"
 
 namespace weft::detail::WEFT_ISA {
 namespace {
 
-using simd::Vec;
-using Ints = std::int32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
-using Words = std::uint32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Pairs = std::uint64_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
-using Floats = float __attribute__((vector_size(WEFT_VECTOR_BYTES)));
-using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using HalfShorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2)));
 
@@ -26,7 +20,7 @@ using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2))
 
 constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
-constexpr std::int64_t unit = bytes ? 4 : 2, lanes = simd::lanes<float>, nv = 2, nr = nv * lanes;
+constexpr std::int64_t unit = bytes ? 4 : 2, nv = 2, nr = nv * lanes;
 // The registers hold mr · nv sums, nv vectors of W, and one vector of x (or mr vectors from which lanes are taken).
 // With a widened panel they hold wide_mr · nv sums, two units of nv vectors of W, two vectors of x, and two vectors for
 // the sums of both.
@@ -37,48 +31,14 @@ static_assert(mr * nr <= largest_tile);
 // bytes are signed.
 constexpr int offset = bytes && !WEFT_TAKES_LANES ? 128 : 0;
 
-template <class V>
-WEFT_INLINE inline V load_bits(const void* p) noexcept {
-  V v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-
-template <class V>
-WEFT_INLINE inline void store_bits(void* p, V v) noexcept {
-  __builtin_memcpy(p, &v, sizeof v);
-}
-
-WEFT_INLINE inline Ints nearest(Floats x) noexcept {
-#if WEFT_HAS_AVX512
-  return reinterpret_cast<Ints>(_mm512_cvtps_epi32(x));
-#elif WEFT_HAS_AVX2
-  return reinterpret_cast<Ints>(_mm256_cvtps_epi32(x));
-#elif WEFT_HAS_SSE2
-  return reinterpret_cast<Ints>(_mm_cvtps_epi32(x));
-#elif WEFT_HAS_NEON
-  return vcvtnq_s32_f32(x);
-#else
-  // For |x| < 2^22, the sum rounds x to the nearest whole number, ties to even, and holds it in its low bits.
-  return reinterpret_cast<Ints>(x + 0x1.8p23f) - reinterpret_cast<Ints>(Floats{} + 0x1.8p23f);
-#endif
-}
-
 WEFT_INLINE inline void store_digits(Digit* p, Ints x) noexcept {
-#if WEFT_TAKES_LANES
-  const int16x4_t half = vmovn_s32(x);
-  store_bits(p, vget_lane_s32(vreinterpret_s32_s8(vmovn_s16(vcombine_s16(half, half))), 0));
-#elif WEFT_HAS_BYTE_PRODUCTS
-  store_bits(p, _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(x)));
+#if WEFT_HAS_BYTE_PRODUCTS
+  store_bytes(p, x);
 #elif WEFT_HAS_AVX512
   store_bits(p, _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x)));
 #else
   store_bits(p, __builtin_convertvector(x, HalfShorts));
 #endif
-}
-
-WEFT_INLINE inline Vec<float> floats(Ints x) noexcept {
-  return Vec<float>(static_cast<Vec<float>::register_type>(__builtin_convertvector(x, Floats)));
 }
 
 // Returns the index in a panel of element p (0 ≤ p < k) of column i.
@@ -123,11 +83,6 @@ float magnitude(std::int64_t n, const T* x) noexcept {
   float result;
   __builtin_memcpy(&result, &all, sizeof all);
   return result;
-}
-
-// Returns x · first · second, rounded.
-WEFT_INLINE inline Ints rounded(Vec<float> x, float first, float second) noexcept {
-  return nearest(static_cast<Vec<float>::register_type>(x * Vec<float>(first) * Vec<float>(second)));
 }
 
 template <class T>
@@ -184,12 +139,8 @@ template <int Digits, class T>
 void write_rows(std::int64_t n, const T* x, float first, float second, std::int32_t* out, std::int64_t row,
                 std::int32_t* excesses) noexcept {
   const auto step = [&](std::int64_t i, Vec<float> v) WEFT_INLINE {
-    Ints rest = rounded(v, first, second);
-    repeat<Digits>([&](auto d) WEFT_INLINE {
-      constexpr int digit = Digits - 1 - d.value;
-      const Ints low = rest << 24 >> 24;
-      rest = (rest - low) >> 8;
-      store_digits(reinterpret_cast<Digit*>(out + digit * row) + i, low);
+    for_digits<Digits>(rounded(v, first, second), [&](int digit, Ints values) WEFT_INLINE {
+      store_digits(reinterpret_cast<Digit*>(out + digit * row) + i, values);
     });
   };
   std::int64_t i = 0;

@@ -29,19 +29,18 @@ def edited(model, change):
         first, last = (start + offset for offset in entry["data_offsets"])
         tensors[name] = np.frombuffer(content[first:last], np.float32).reshape(entry["shape"]).copy()
     change(description, tensors)
-    tensors = {name: np.asarray(values, np.int8 if values.dtype == np.int8 else np.float32)
+    tensors = {name: np.asarray(values, values.dtype if values.dtype in (np.int8, np.uint16) else np.float32)
                for name, values in tensors.items()}
     made = checkpoint({**metadata, "weft": json.dumps(description)}, tensors)
     return weft.Model(weft._weft.Loaded.from_bytes(made, "f32"))
 
 
 def checkpoint(metadata, tensors):
-    """The bytes of a model.safetensors."""
-    header, offset = {"__metadata__": metadata}, 0
+    """The bytes of a model.safetensors. Arrays of uint16 hold the bits of bf16 numbers."""
+    header, offset, types = {"__metadata__": metadata}, 0, {np.dtype(np.int8): "I8", np.dtype(np.uint16): "BF16"}
     for name, values in tensors.items():
         end = offset + values.nbytes
-        dtype = "I8" if values.dtype == np.int8 else "F32"
-        header[name] = {"dtype": dtype, "shape": list(values.shape), "data_offsets": [offset, end]}
+        header[name] = {"dtype": types.get(values.dtype, "F32"), "shape": list(values.shape), "data_offsets": [offset, end]}
         offset = end
     text = json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + b"".join(values.tobytes() for values in tensors.values())
@@ -198,6 +197,19 @@ def test_int8_is_widened(fixtures, tmp_path):
     quantized = edited(wide, quantize)
     check(edited(wide, widen), tmp_path / "m.onnx", exported=quantized)
     check(quantized, tmp_path / "m.onnx", tolerance=0.05)  # weft rounds the inputs of layers, too
+
+
+def test_int4_is_refused(fixtures, tmp_path):
+    def quantize(description, tensors):
+        description["quantized"] = "int4"
+        for name, values in list(tensors.items()):
+            if values.ndim == 2 and "sgu" not in name:
+                rows, columns = values.shape
+                tensors[name] = np.zeros((rows, (columns + 1) // 2), np.int8)
+                tensors[name + "_scale"] = np.zeros((rows, (columns + 31) // 32), np.uint16)
+
+    with pytest.raises(weft.Error, match="int4 are not supported: export the original"):
+        weft.onnx.export(edited(weft.load(fixtures / "gmlp-causal-lm"), quantize), tmp_path / "m.onnx")
 
 
 def check_numbers(model, data, path):

@@ -19,9 +19,10 @@ Parameter outline(const Shape& shape, DType dtype);
 // Error messages about later writes consist of the parameter's name and `why`.
 void lend(const Parameter& parameter, Tensor value, const char* why);
 
-// Does the same as lend, for a quantized model. `value` has the parameter's shape. If quantize() (weft/quantize.h)
-// rounded the value, its dtype is bf16 or i8. Otherwise it is the parameter's dtype. `scales` are the scales of an i8
-// value. For other dtypes, `scales` is undefined.
+// Does the same as lend, for a quantized model. If quantize() (weft/quantize.h) rounded the value, its dtype is bf16 or
+// i8. Otherwise it is the parameter's dtype. `scales` are the scales of an i8 value. For other dtypes, `scales` is
+// undefined. Parameter::scales describes the shapes of an i8 value and its scales. Other values have the parameter's
+// shape.
 void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales, const char* why);
 
 // Whether the tensor lies in a mapped file.

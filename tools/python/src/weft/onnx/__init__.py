@@ -59,8 +59,10 @@ def _model_of(content: bytes) -> Any:
     """The ONNX model of a checkpoint's model.safetensors."""
     from onnx import helper
 
-    loaded = _weft.Loaded.from_bytes(content, "f32")
-    g = Graph(loaded, _description(content), _tensors(content))
+    loaded, description = _weft.Loaded.from_bytes(content, "f32"), _description(content)
+    if description.get("quantized") == "int4":
+        raise _weft.Error("[onnx] models in int4 are not supported: export the original model")
+    g = Graph(loaded, description, _tensors(content))
     logits = {"gmlp": _gmlp, "fnet": _fnet, "tnn": _tnn}[g.architecture].logits(g)
     g.add("Identity", logits, result="logits")
     g.check_all_used()
