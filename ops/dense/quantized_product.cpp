@@ -14,9 +14,9 @@ namespace {
 using std::int64_t;
 
 // The maximum number of rows of digits for which computing a tile takes less time than reading its panel from memory. W
-// is then read as one stream, which the hardware prefetches. Software prefetching only bridges the end of a panel,
-// near_bytes ahead. Larger near_bytes disturbs the stream. bench: weft-bench --benchmark_filter=linear-int8-cold
-constexpr int64_t stream_digits = 4, near_bytes = 2048;
+// is then read as one stream, which the hardware prefetches. Software prefetching only bridges the end of a panel.
+// bench: weft-bench --benchmark_filter=linear-int8-cold
+constexpr int64_t stream_digits = 4;
 // The maximum number of rows of digits for which a panel is not widened. Larger: widening is not used where it would
 // save time. Smaller: widening costs more than it saves. bench: weft-bench --benchmark_filter=linear-int8-cold
 constexpr int64_t narrow_digits = 16;
@@ -77,7 +77,7 @@ class Product {
         t.excesses = excesses_ + i * digits_;
         t.panel = panel;
         t.wide = wide;
-        t.next = panel + (is_stream ? near_bytes : panels.bytes + (i - i1) / height * t.k * step);
+        t.next = panel + (is_stream ? kernel_.near_bytes : panels.bytes + (i - i1) / height * t.k * step);
         t.next_step = step;
         t.rows = static_cast<int>(std::min(height, i2 - i));
         t.digits = digits_;

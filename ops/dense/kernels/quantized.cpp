@@ -25,6 +25,9 @@ constexpr std::int64_t unit = bytes ? 4 : 2, nv = 2, nr = nv * lanes;
 // With a widened panel they hold wide_mr · nv sums, two units of nv vectors of W, two vectors of x, and two vectors for
 // the sums of both.
 constexpr int mr = WEFT_HAS_AVX512 ? 12 : WEFT_TAKES_LANES ? 8 : 6, wide_mr = WEFT_HAS_AVX512 ? 12 : 4;
+// Larger: with AVX-512, the panels are no longer read as a stream. Smaller: on Zen 4 with AVX2, 2048 takes 1.3 times as
+// long as 8192. bench: weft-decode-bench --model large --precision int8 --isa avx2
+constexpr std::int64_t near_bytes = WEFT_HAS_AVX512 ? 2048 : 8192;
 static_assert(mr % 2 == 0 && wide_mr % 2 == 0, "whole rows of x");
 static_assert(mr * nr <= largest_tile);
 // vpdpbusd multiplies unsigned bytes by signed bytes, so panels hold w + 128, and 128 Σ x is subtracted. For sdot both
@@ -324,8 +327,8 @@ void tile(const QuantizedTile& t) noexcept {
 template <class T>
 constexpr QuantizedKernels<T> table() {
   return {
-    .mr = mr, .wide_mr = wide_mr, .nr = nr, .unit = unit, .pack = pack, .unpack = unpack, .magnitude = magnitude<T>,
-    .quantize = quantize<T>, .write_digits = write_digits<T>,
+    .mr = mr, .wide_mr = wide_mr, .nr = nr, .unit = unit, .near_bytes = near_bytes, .pack = pack, .unpack = unpack,
+    .magnitude = magnitude<T>, .quantize = quantize<T>, .write_digits = write_digits<T>,
 #if !WEFT_HAS_BYTE_PRODUCTS
     .widen = widen,
 #endif

@@ -54,6 +54,8 @@ struct QuantizedKernels {
   // A tile has at most mr rows of digits, or at most wide_mr with a widened panel. A panel has nr columns of y, which
   // are rows of W.
   std::int64_t mr, wide_mr, nr, unit;
+  // The prefetch distance in bytes for panels that are read as one stream.
+  std::int64_t near_bytes;
 
   // Packs the first n <= nr rows of `values` into a panel (k / unit, nr, unit), with 0 beyond n and k. `unpack` does
   // the reverse.
