@@ -122,9 +122,10 @@ class Events {
       const std::string event = rest_.substr(6, end - 6);  // after "data: "
       if (event == "[DONE]") continue;
       const json part = json::parse(event);
+      if (!part.contains("choices")) measured_.failure = event;
       if (!part.contains("choices")) return false;
       text_ += part.at("choices").at(0).at("text").get<std::string>();
-      (text_.empty() || is_first_ ? measured_.first : measured_.next).push_back(1e3 * seconds_since(last_));
+      (is_first_ ? measured_.first : measured_.next).push_back(1e3 * seconds_since(last_));
       is_first_ = false;
       last_ = Clock::now();
     }

@@ -11,7 +11,7 @@
 namespace weft {
 using namespace detail;
 
-std::int64_t detail::first_symbol(const Tokenizer& tokenizer) {
+std::int64_t empty_prompt_symbol(const Tokenizer& tokenizer) {
   for (std::int64_t id = tokenizer.size() - 1; id > 0; --id)
     if (tokenizer.decode(id) == "\n") return id;
   return 0;

@@ -9,18 +9,10 @@
 #include "inference/chooser.h"
 
 namespace weft {
-namespace detail {
-
-// The symbol that an empty prompt stands for: a line end, or the tokenizer's first symbol.
-std::int64_t first_symbol(const Tokenizer& tokenizer);
-
-}  // namespace detail
-
 struct Generation::Impl {
-  // An empty prompt stands for a line end, or for the tokenizer's first symbol.
   Impl(const Model& of, const Tokenizer& of_model, std::vector<std::int64_t> prompt, const GenerateOptions& given)
       : Impl(of, of_model, given) {
-    if (prompt.empty()) prompt = {detail::first_symbol(of_model)};
+    if (prompt.empty()) prompt = {empty_prompt_symbol(of_model)};
     prompt_symbols = std::ssize(prompt);
     sample.before = prompt.back();
     stream = model->stream();

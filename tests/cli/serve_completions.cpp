@@ -4,11 +4,13 @@
 
 #ifdef WEFT_HTTPLIB
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "served.h"
 #include "weft/generate.h"
+#include "weft/tokenizer.h"
 
 namespace weft::test {
 namespace {
@@ -20,6 +22,19 @@ json choice_of(const Response& response, std::size_t i = 0) { return response.js
 
 std::vector<std::int64_t> symbols_of(const Served& served, const std::string& text) {
   return post(served, "/tokenize", {{"text", text}}).json.at("tokens");
+}
+
+// Writes a language model of bytes, with random parameters.
+void write_byte_model(const std::string& folder) {
+  const auto tokenizer = learn_tokenizer("bytes", std::string());
+  const auto model = make_model({"tnn", Task::causal_lm, tokenizer->size(), 0, R"({"d_model":16,"layers":1})"},
+                                {Random(3), DType::f32, nullptr});
+  std::uint64_t seed = 1;
+  for (auto [name, parameter] : model->parameters()) {
+    const Tensor& value = parameter.value();
+    parameter.assign(Random(seed++).uniform(value.shape(), -0.5, 0.5, value.dtype()));
+  }
+  save_checkpoint(folder, *model, *tokenizer);
 }
 
 // Sets the time of a file's last change.
@@ -112,6 +127,65 @@ TEST_CASE("serve: the probabilities of a prompt and of its continuation are thos
   CHECK(outcome.code == 0);
 }
 
+TEST_CASE("serve: symbols that are parts of characters have different names, and offsets count whole characters") {
+  const TemporaryFolder folder;
+  write_byte_model(folder / "bytes");
+  const Outcome outcome = serve(folder / "bytes", [](const Served& served) {
+    const json request = {
+        {"prompt", "a\u00e9\u20ac b"}, {"max_tokens", 5}, {"seed", 1}, {"echo", true}, {"logprobs", 20}};
+    const json whole = choice_of(post(served, "/v1/completions", request)).at("logprobs");
+    CHECK(whole.at("tokens").at(1) == "bytes:\\xc3");
+    const std::vector<std::size_t> expected{0, 1, 1, 2, 2, 2, 3, 4, 5};
+    const std::vector<std::size_t> offsets = whole.at("text_offset");
+    CHECK(std::vector<std::size_t>(offsets.begin(), offsets.begin() + 9) == expected);
+    CHECK(std::is_sorted(offsets.begin(), offsets.end()));
+    for (std::size_t i = 1; i < whole.at("tokens").size(); ++i) {
+      const json top = whole.at("top_logprobs").at(i);
+      CHECK(top.size() == 20);
+      const std::string token = whole.at("tokens").at(i);
+      if (top.contains(token)) CHECK(top.at(token) == whole.at("token_logprobs").at(i));
+    }
+    const std::vector<json> parts = stream(served, request);
+    CHECK(parts.front().at("choices").at(0).at("logprobs").at("tokens").at(0) == "a");
+    CHECK(text_of(parts) == text_of(post(served, "/v1/completions", request)));
+    json large = request;
+    large.update({{"n", 128}, {"max_tokens", 100}});
+    const Response refused = post(served, "/v1/completions", large);
+    CHECK(refused.status == 400);
+    CHECK(contains(refused.error(), "at most 262144 log probabilities"));
+    CHECK(contains(refused.error(), "got one for 290304"));  // 128 (8 + 100) 21
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: the state of an empty prompt contains what the model has read, and long states are shortened") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome =
+      serve((folder / "lm") + " --max-prompt 20 --states " + (folder / "states"), [](const Served& served) {
+        json request = {{"prompt", ""}, {"max_tokens", 5}, {"temperature", 0},
+                        {"save", true}, {"echo", true},    {"logprobs", 0}};
+        const Response first = post(served, "/v1/completions", request);
+        CHECK(first.json.at("usage").at("prompt_tokens") == 1);
+        CHECK(choice_of(first).at("logprobs").at("tokens").size() == 5);
+        CHECK(choice_of(first).at("logprobs").at("text_offset").at(0) == 0);
+        request["state"] = choice_of(first).at("state");
+        const Response next = post(served, "/v1/completions", request);
+        CHECK(next.json.at("usage").at("prompt_tokens") == 6);
+        const json whole = {{"prompt", ""}, {"max_tokens", 10}, {"temperature", 0}};
+        CHECK(text_of(first) + text_of(next) == text_of(post(served, "/v1/completions", whole)));
+        request["prompt"] = {"a", "b"};
+        CHECK(contains(post(served, "/v1/completions", request).error(),
+                       "state: expected one prompt to go on with, got 2"));
+        request.update({{"prompt", std::string(18, 'o')}, {"max_tokens", 9}});
+        const Response longest = post(served, "/v1/completions", request);
+        CHECK(longest.json.at("usage").at("prompt_tokens") == 24);
+        request.update({{"prompt", ""}, {"state", choice_of(longest).at("state")}});
+        CHECK(post(served, "/v1/completions", request).json.at("usage").at("prompt_tokens") == 20);
+      });
+  CHECK(outcome.code == 0);
+}
+
 TEST_CASE("serve: a text goes on from a saved state, even after a restart") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");
@@ -157,10 +231,12 @@ TEST_CASE("serve: a text goes on from a saved state, even after a restart") {
     CHECK(fs::exists(states + "/" + id + ".json"));
     std::ofstream(states + "/" + id + ".json") << "{\"model\": 3";
     CHECK(post(served, "/v1/completions", request).status == 404);
+    std::ofstream(states + "/" + id + ".json") << R"({"model": "lm", "vocabulary": 3, "symbols": [1]})";
+    CHECK(contains(post(served, "/v1/completions", request).error(), "the model's tokenizer has changed"));
     fs::remove_all(states);
     const Response unsaved = post(served, "/v1/completions", again);
     CHECK(unsaved.status == 507);
-    CHECK(contains(unsaved.error(), "the state can't be saved"));
+    CHECK(contains(unsaved.error(), "the server can't save the state"));
   });
   CHECK(outcome.code == 0);
 }

@@ -23,7 +23,7 @@ constexpr std::size_t of_json = 300;
 // Error.
 template <class Failure = OutOfMemory>
 bool runs_out(const std::function<void()>& body, std::int64_t failing, std::size_t smallest = 0,
-                     bool sustained = false) {
+              bool sustained = false) {
   std::string what = "nothing";
   try {
     const FailingMemory memory(failing, smallest, sustained);

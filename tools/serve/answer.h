@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -25,11 +26,11 @@ inline HttpError queue_full(const std::string& model, const Settings& settings) 
 }
 
 struct Piece {
-  std::size_t text = 0;                                // index of the text in the request
-  std::optional<std::int64_t> prompt_symbols = {};     // the prompt has been read
-  std::vector<weft::ScoredSymbol> scored_prompt = {};  // if the request asks for it
-  std::optional<weft::GeneratedSymbol> symbol = {};    // the next symbol
-  std::optional<HttpError> error = {};                 // the text can't be continued
+  std::size_t text = 0;                                                       // index of the text in the request
+  std::optional<std::int64_t> prompt_symbols = {};                            // the prompt has been read
+  std::shared_ptr<const std::vector<weft::ScoredSymbol>> scored_prompt = {};  // if the request asks for it
+  std::optional<weft::GeneratedSymbol> symbol = {};                           // the next symbol
+  std::optional<HttpError> error = {};                                        // the text can't be continued
 };
 
 class Answer {

@@ -43,7 +43,15 @@ HttpError wrong_type(const std::string& field, const std::string& expected, cons
   return wrong(field, "expected " + expected + ", got " + shown(value));
 }
 
-// Returns no value if the number is not an integer, or too large. 3.0 is an integer.
+}  // namespace
+
+std::string shown(const Json& value) {
+  constexpr std::size_t longest = 40;
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  return text;
+}
+
 std::optional<std::int64_t> integer_of(const Json& value) {
   constexpr double most = 0x1p53;
   if (value.is_number_float()) {
@@ -54,15 +62,6 @@ std::optional<std::int64_t> integer_of(const Json& value) {
     return {};
   }
   return value.get<std::int64_t>();
-}
-
-}  // namespace
-
-std::string shown(const Json& value) {
-  constexpr std::size_t longest = 40;
-  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  if (text.size() > longest) text = text.substr(0, longest) + "…";
-  return text;
 }
 
 Body::Body(const std::string& text) : object_(parsed(text)) {}
@@ -93,7 +92,8 @@ std::int64_t Body::integer(const std::string& field, std::int64_t usual, const R
   const Json found = value(field);
   if (found.is_null()) return usual;
   if (const auto integer = integer_of(found); integer && range.holds(*integer)) return *integer;
-  throw wrong_type(field, "an integer (" + describe(range) + ")", found);
+  const std::string limits = describe(range);
+  throw wrong_type(field, "an integer" + (limits.empty() ? "" : " (" + limits + ")"), found);
 }
 
 double Body::number(const std::string& field, double usual, const Range<double>& range) {

@@ -33,6 +33,9 @@ class Body {
   std::set<std::string> read_;
 };
 
+// Returns no value if the number is not an integer, or too large. 3.0 is an integer, but above 2^53 only without a point.
+std::optional<std::int64_t> integer_of(const Json& value);
+
 // Returns a JSON value for a message. A long value is truncated.
 std::string shown(const Json& value);
 

@@ -56,6 +56,7 @@ GivenPrompt prompt_of(const Json& given, const Settings& settings, const weft::T
   }
   if (!given.is_array()) throw wrong("prompt", "expected a text or a list of integers, got " + shown(given));
   const std::vector<std::int64_t> symbols = given_symbols(given, "prompt", tokenizer);
+  if (symbols.empty()) throw wrong("prompt", "expected at least one symbol, got an empty list");
   if (std::ssize(symbols) > settings.max_prompt)
     throw wrong("prompt", "expected at most " + std::to_string(settings.max_prompt) + " symbols, got " +
                               std::to_string(symbols.size()));
@@ -75,11 +76,35 @@ std::vector<GivenPrompt> prompts_of(Call& call, const weft::Tokenizer& tokenizer
   return prompts;
 }
 
-void continue_state(std::vector<GivenPrompt>& prompts, const std::vector<std::int64_t>& state) {
-  for (GivenPrompt& prompt : prompts) {
-    prompt.symbols.insert(prompt.symbols.begin(), state.begin(), state.end());
-    prompt.state_symbols = state.size();
+void add_hidden(GivenPrompt& prompt, const std::vector<std::int64_t>& symbols) {
+  prompt.symbols.insert(prompt.symbols.begin(), symbols.begin(), symbols.end());
+  prompt.hidden = symbols.size();
+}
+
+// Adds the symbols of the state, or of an empty prompt.
+void complete(std::vector<GivenPrompt>& prompts, const std::optional<std::string>& state, Call& call,
+              const ServedModel& model) {
+  if (state) {
+    if (prompts.size() > 1)
+      throw wrong("state", "expected one prompt to go on with, got " + std::to_string(prompts.size()));
+    add_hidden(prompts.front(), call.states.load(*state, model.name(), *model.checkpoint().tokenizer));
   }
+  for (GivenPrompt& prompt : prompts)
+    if (prompt.symbols.empty()) add_hidden(prompt, {weft::empty_prompt_symbol(*model.checkpoint().tokenizer)});
+}
+
+// Bounds the memory for the log probabilities in an answer.
+void check_logprobs(const CompletionRequest& r) {
+  constexpr std::int64_t most = std::int64_t{1} << 18;
+  std::int64_t symbols = 0;
+  for (const GivenPrompt& prompt : r.prompts)
+    symbols += r.n * (r.options.tokens + (r.echo ? std::ssize(prompt.symbols) : 0));
+  const std::int64_t numbers = symbols * (1 + r.options.alternatives);
+  if (r.has_logprobs && numbers > most)
+    throw wrong("logprobs",
+                "expected a request for at most " + std::to_string(most) +
+                    " log probabilities, which is the number of symbols times (1 + logprobs), got one for " +
+                    std::to_string(numbers));
 }
 
 // Scoring a prompt takes one forward pass, which computes the logits of all its symbols.
@@ -97,8 +122,8 @@ void check_scored(const GivenPrompt& prompt, const weft::Model& model) {
 std::vector<Prompt> CompletionRequest::texts() const {
   std::vector<Prompt> texts;
   for (const GivenPrompt& prompt : prompts) {
-    const auto shared = std::make_shared<SharedPrompt>(SharedPrompt{prompt.symbols, options, echo && has_logprobs, n});
-    for (std::int64_t k = 0; k < n; ++k) texts.push_back({shared, options.seed + static_cast<std::uint64_t>(k)});
+    const auto shared = std::make_shared<SharedPrompt>(SharedPrompt{prompt.symbols, options, n, echo && has_logprobs});
+    for (std::size_t k = 0; k < static_cast<std::size_t>(n); ++k) texts.push_back({shared, k});
   }
   return texts;
 }
@@ -108,7 +133,7 @@ CompletionRequest completion_request(Call& call, const ServedModel& model) {
   Body& body = call.body;
   CompletionRequest r;
   r.prompts = prompts_of(call, *checkpoint.tokenizer);
-  if (const auto state = body.text("state")) continue_state(r.prompts, call.states.load(*state, model.name()));
+  complete(r.prompts, body.text("state"), call, model);
   r.is_saved = body.flag("save", false);
   if (r.is_saved) call.states.check_enabled();
   r.n = body.integer("n", 1, {1, 128});
@@ -128,6 +153,7 @@ CompletionRequest completion_request(Call& call, const ServedModel& model) {
   check_unsupported(body);
   body.check_all_read();
   check_count(r.prompts.size() * static_cast<std::size_t>(r.n), r.n > 1 ? "n" : "prompt", call.settings);
+  check_logprobs(r);
   if (r.echo && r.has_logprobs)
     for (const GivenPrompt& prompt : r.prompts) check_scored(prompt, *checkpoint.model);
   return r;

@@ -9,11 +9,12 @@
 
 namespace serve {
 
-// A prompt. Its symbols include those of the state that it continues.
+// A prompt. The hidden symbols at its beginning are those of the state that it continues, or the symbol that an empty
+// prompt stands for. The text doesn't contain them.
 struct GivenPrompt {
   std::string text;
-  std::vector<std::int64_t> symbols;
-  std::size_t state_symbols = 0;
+  std::vector<std::int64_t> symbols;  // at least one
+  std::size_t hidden = 0;
 };
 
 struct CompletionRequest {

@@ -5,17 +5,31 @@
 #include "console/visible.h"
 
 namespace serve {
+namespace {
 
-void CompletionText::begin(const std::vector<weft::ScoredSymbol>& scored) {
-  const GivenPrompt& prompt = request_.prompt_of(index_);
-  if (request_.echo) {
-    text_ += prompt.text;
-    for (std::size_t i = prompt.state_symbols; request_.has_logprobs && i < prompt.symbols.size(); ++i)
-      if (i == 0) add_token(prompt.symbols[i], nullptr, {});
-      else add_token(prompt.symbols[i], scored[i - 1].symbol.log_probability, scored[i - 1].most_probable);
-    offset_ = code_points(prompt.text);
+// Returns the name of a symbol in an answer. Like OpenAI's API, it shows the bytes of a part of a character.
+std::string name_of(const std::string& bytes) {
+  if (valid_utf8(bytes) == bytes) return bytes;
+  constexpr char digits[] = "0123456789abcdef";
+  std::string name = "bytes:";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    name += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
   }
-  if (!prompt.symbols.empty()) last_id_ = prompt.symbols.back();
+  return name;
+}
+
+}  // namespace
+
+void CompletionText::begin(const std::vector<weft::ScoredSymbol>* scored) {
+  const GivenPrompt& prompt = request_.prompt_of(index_);
+  if (prompt.hidden > 0) last_id_ = prompt.symbols[prompt.hidden - 1];
+  if (request_.echo) text_ += prompt.text;
+  for (std::size_t i = prompt.hidden; scored != nullptr && i < prompt.symbols.size(); ++i)
+    if (i == 0) add_token(prompt.symbols[i], nullptr, {});
+    else add_token(prompt.symbols[i], scored->at(i - 1).symbol.log_probability, scored->at(i - 1).most_probable);
+  offset_ = request_.echo ? code_points(prompt.text) : 0;
+  last_id_ = prompt.symbols.back();
 }
 
 void CompletionText::add(const weft::GeneratedSymbol& symbol) {
@@ -34,19 +48,19 @@ std::vector<std::int64_t> CompletionText::all_symbols() const {
   return all;
 }
 
-std::string CompletionText::token_text(std::int64_t id) const {
-  return valid_utf8((last_id_ ? tokenizer_.separator(*last_id_, id) : "") + tokenizer_.decode(id));
+std::string CompletionText::bytes_of(std::int64_t id) const {
+  return (last_id_ ? tokenizer_.separator(*last_id_, id) : "") + tokenizer_.decode(id);
 }
 
 void CompletionText::add_token(std::int64_t id, const Json& log_probability,
                                const std::vector<weft::SymbolProbability>& most_probable) {
   Json top = Json::object();
-  for (const weft::SymbolProbability& p : most_probable) top[token_text(p.id)] = p.log_probability;
-  tokens_.push_back(token_text(id));
+  for (const weft::SymbolProbability& p : most_probable) top.emplace(name_of(bytes_of(p.id)), p.log_probability);
+  tokens_.push_back(name_of(bytes_of(id)));
   logprobs_.push_back(log_probability);
   top_.push_back(most_probable.empty() ? Json() : top);
   offsets_.push_back(offset_);
-  offset_ += code_points(token_text(id));
+  offset_ += code_points(tokens_so_far_.add(bytes_of(id)));
   last_id_ = id;
 }
 

@@ -19,8 +19,9 @@ class CompletionText {
   CompletionText(std::size_t index, const CompletionRequest& request, const weft::Tokenizer& tokenizer)
       : index_(index), request_(request), tokenizer_(tokenizer) {}
 
-  // The prompt has been read. `scored` describes its symbols except the first one, if the request asks for it.
-  void begin(const std::vector<weft::ScoredSymbol>& scored);
+  // The prompt has been read. `scored` describes its symbols except the first one. It is null unless the request asks
+  // for it.
+  void begin(const std::vector<weft::ScoredSymbol>* scored);
   void add(const weft::GeneratedSymbol& symbol);
   // Ends a text that has no symbols.
   void end() { finish_ = "length"; }
@@ -40,20 +41,21 @@ class CompletionText {
  private:
   void add_token(std::int64_t id, const Json& log_probability,
                  const std::vector<weft::SymbolProbability>& most_probable);
-  // Returns the text of a symbol that follows the latest one.
-  std::string token_text(std::int64_t id) const;
+  // Returns the bytes of a symbol that follows the latest one.
+  std::string bytes_of(std::int64_t id) const;
 
   const std::size_t index_;
   const CompletionRequest& request_;
   const weft::Tokenizer& tokenizer_;
   Utf8Pieces pieces_;
+  Utf8Pieces tokens_so_far_;  // counts the complete characters
   std::string text_;
   Json tokens_ = Json::array(), logprobs_ = Json::array(), top_ = Json::array(), offsets_ = Json::array();
   Json finish_;                          // null until the text has ended
   std::optional<std::int64_t> last_id_;  // the latest symbol of the text
   std::vector<std::int64_t> symbols_;    // of the answer, without the prompt
   std::string state_;
-  std::size_t offset_ = 0;  // number of characters before the next symbol
+  std::size_t offset_ = 0;  // number of complete characters before the next symbol
 };
 
 }  // namespace serve

@@ -42,7 +42,7 @@ class Completion {
     CompletionText& text = texts_[piece.text];
     if (piece.prompt_symbols) {
       if (piece.text % static_cast<std::size_t>(request_.n) == 0) prompt_symbols_ += *piece.prompt_symbols;
-      text.begin(piece.scored_prompt);
+      text.begin(piece.scored_prompt.get());
     }
     if (piece.symbol) text.add(*piece.symbol);
     else if (request_.options.tokens == 0) text.end();
@@ -90,7 +90,8 @@ class Completion {
 
   void end(CompletionText& text) {
     --left_;
-    if (request_.is_saved) text.set_state(states_.save(model_->name(), text.all_symbols()));
+    if (request_.is_saved)
+      text.set_state(states_.save(model_->name(), *model_->checkpoint().tokenizer, text.all_symbols()));
   }
 
   Json with(const Json& choices) const {

@@ -67,34 +67,48 @@ void Continuations::read_prompts() {
 
 void Continuations::read_prompt(Waiting waiting) {
   Text& text = waiting.text;
-  const std::size_t index = text.index;
-  const std::shared_ptr<Answer> answer = text.answer;
   try {
-    weft::Generation generation = generation_of(waiting.prompt);
-    const SharedPrompt& prompt = *waiting.prompt.shared;
-    if (answer->add({index, generation.prompt_symbols(), prompt.scored}) && prompt.options.tokens > 0) {
+    SharedPrompt& prompt = *waiting.prompt.shared;
+    if (!prompt.is_read) read(prompt);
+    const std::shared_ptr<Answer> answer = text.answer;
+    if (answer->add({text.index, std::ssize(prompt.symbols), prompt.scored}) && !prompt.generations.empty()) {
       const std::lock_guard lock(mutex_);
-      read_.push_back({std::move(text), std::move(generation)});
+      read_.push_back({text, std::move(prompt.generations[waiting.prompt.text])});
       changed_.notify_all();
       return;
     }
   } catch (const std::exception& error) {
-    answer->add({.text = index, .error = http_error(error)});
+    fail(text, error, false);
   }
   add_running(-1);
 }
 
-weft::Generation Continuations::generation_of(const Prompt& prompt) {
-  SharedPrompt& shared = *prompt.shared;
-  if (!shared.generation) {
-    shared.generation.emplace(model_, tokenizer_, shared.symbols, shared.options);
-    metrics_.add(name_, Metrics::prompt_tokens, shared.generation->prompt_symbols());
-    if (shared.is_scored)
-      shared.scored = weft::score_text(model_, tokenizer_, shared.symbols, shared.options.alternatives);
+void Continuations::read(SharedPrompt& prompt) {
+  if (prompt.is_scored)
+    prompt.scored = std::make_shared<const std::vector<weft::ScoredSymbol>>(
+        weft::score_text(model_, tokenizer_, prompt.symbols, prompt.options.alternatives));
+  if (prompt.options.tokens > 0) {
+    std::vector<weft::Generation> generations;
+    generations.emplace_back(model_, tokenizer_, prompt.symbols, prompt.options);
+    for (std::int64_t k = 1; k < prompt.texts; ++k)
+      generations.push_back(generations.front().with_seed(prompt.options.seed + static_cast<std::uint64_t>(k)));
+    prompt.generations = std::move(generations);
   }
-  weft::Generation generation = shared.generation->with_seed(prompt.seed);
-  if (--shared.unread == 0) shared.generation.reset();  // it shares memory with the text
-  return generation;
+  metrics_.add(name_, Metrics::prompt_tokens, std::ssize(prompt.symbols));
+  prompt.is_read = true;
+}
+
+// Ends a text with an error. After the prompt has been read, an Error is not the client's fault. If there is no memory
+// for the error, the answer is cancelled.
+void Continuations::fail(Text& text, const std::exception& error, bool is_read) noexcept {
+  text.has_ended = true;
+  try {
+    HttpError known = http_error(error);
+    if (is_read && known.status == 400) known = HttpError(500, "internal_error", error.what());
+    text.answer->add({.text = text.index, .error = known});
+  } catch (const std::bad_alloc&) {
+    text.answer->cancel();
+  }
 }
 
 void Continuations::continue_texts() {
@@ -118,7 +132,7 @@ void Continuations::join_batch(Read read) {
                [this, text](const weft::GeneratedSymbol& symbol) { return pass_on(*text, symbol); });
     in_batch_.push_back(text);
   } catch (const std::exception& error) {
-    text->answer->add({.text = text->index, .error = HttpError(500, "internal_error", error.what())});
+    fail(*text, error, true);
     add_running(-1);
   }
 }
@@ -129,11 +143,8 @@ void Continuations::step() {
   try {
     batch_.step();
   } catch (const std::exception& error) {
-    for (const std::shared_ptr<Text>& text : in_batch_) {
-      if (text->has_ended) continue;
-      text->answer->add({.text = text->index, .error = HttpError(500, "internal_error", error.what())});
-      text->has_ended = true;
-    }
+    for (const std::shared_ptr<Text>& text : in_batch_)
+      if (!text->has_ended) fail(*text, error, true);
     batch_ = weft::GenerationBatch();
   }
   const auto ended = std::erase_if(in_batch_, [](const std::shared_ptr<Text>& text) { return text->has_ended; });
@@ -142,8 +153,8 @@ void Continuations::step() {
 
 bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) {
   if (!symbol.error.empty()) {
-    text.has_ended = true;
-    return text.answer->add({.text = text.index, .error = HttpError(500, "internal_error", symbol.error)});
+    fail(text, weft::Error(symbol.error), true);
+    return false;
   }
   const Clock::time_point now = Clock::now();
   metrics_.add(name_, Metrics::generated_tokens, 1);

@@ -19,20 +19,22 @@
 
 namespace serve {
 
-// A prompt that several texts of a request continue. The first one reads it.
+// A prompt that several texts of a request continue. It is read for all of them at once, so that no other thread uses
+// the stream of one while those of the others are selected from it.
 struct SharedPrompt {
-  std::vector<std::int64_t> symbols;
-  weft::GenerateOptions options;
-  bool is_scored;       // whether to compute the probabilities of its symbols
-  std::int64_t unread;  // the number of texts that have not begun
-  // After the prompt has been read:
-  std::optional<weft::Generation> generation = {};
-  std::vector<weft::ScoredSymbol> scored = {};
+  std::vector<std::int64_t> symbols;  // at least one
+  weft::GenerateOptions options;      // the text k has the seed options.seed + k
+  std::int64_t texts;
+  bool is_scored;  // whether to compute the probabilities of its symbols
+  // After the prompt has been read. Only the thread that reads prompts uses these.
+  bool is_read = false;
+  std::vector<weft::Generation> generations = {};  // one for each text, unless there are no symbols to generate
+  std::shared_ptr<const std::vector<weft::ScoredSymbol>> scored = {};
 };
 
 struct Prompt {
   std::shared_ptr<SharedPrompt> shared;
-  std::uint64_t seed;
+  std::size_t text;  // its number among the texts of the prompt
 };
 
 class Continuations {
@@ -66,10 +68,11 @@ class Continuations {
 
   void read_prompts();
   void read_prompt(Waiting waiting);
-  weft::Generation generation_of(const Prompt& prompt);
+  void read(SharedPrompt& prompt);
   void continue_texts();
   void join_batch(Read read);
   void step();
+  static void fail(Text& text, const std::exception& error, bool is_read) noexcept;
   bool pass_on(Text& text, const weft::GeneratedSymbol& symbol);
   void add_running(std::int64_t texts);
 

@@ -144,7 +144,8 @@ struct HttpServer::Impl {
       check_head(request);
       return httplib::Server::HandlerResponse::Unhandled;
     } catch (const HttpError& error) {
-      if (error.status == 405) response.set_header("Allow", endpoint_of(request).method);
+      if (error.status == 405)
+        response.set_header("Allow", endpoint_of(request).answer == nullptr ? "GET, HEAD" : "POST");
       set_error_and_close(response, error);
     }
     return httplib::Server::HandlerResponse::Handled;
@@ -152,7 +153,7 @@ struct HttpServer::Impl {
 
   void add(const Endpoint& endpoint) {
     if (endpoint.answer == nullptr) {
-      const std::string pattern = std::string(endpoint.path) + (endpoint.continues() ? ".+" : "");
+      const std::string pattern = std::string(endpoint.path) + (endpoint.continues() ? "[\\s\\S]+" : "");
       server.Get(pattern, [this, &endpoint](const Request& request, Response& response) {
         const std::string rest = request.path.substr(std::string(endpoint.path).size());
         try {

@@ -85,7 +85,7 @@ void add_limits(CLI::App& command, Settings& s) {
              "Number of connections that are served at the same time. Further connections wait");
   add_number(command, "--timeout", s.timeout, {.lowest = 0, .highest = 1e6, .above = true},
              "Maximum time for a request, in seconds. Its texts then end with an error");
-  add_number(command, "--max-states", s.max_states, {1, 1000000},
+  add_number(command, "--max-states", s.max_states, {1, 100000},
              "Maximum number of saved states. Those that were not used for the longest time are deleted");
   add_number(command, "--drain", s.drain, {0, 1e6},
              "Time that running requests have after SIGTERM or SIGINT, in seconds");

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <random>
 
-#include "serve/http_error.h"
+#include "serve/texts.h"
 
 namespace serve {
 namespace {
@@ -39,10 +40,12 @@ HttpError unknown_state() {
 
 }  // namespace
 
+// Only the server's user may read what its clients wrote.
 States::States(const Settings& settings) : settings_(settings) {
   if (settings.states.empty()) return;
   std::error_code error;
-  fs::create_directories(settings.states, error);
+  if (fs::create_directories(settings.states, error))
+    fs::permissions(settings.states, fs::perms::owner_all, fs::perm_options::replace, error);
   if (error) throw weft::Error("can't create the folder \"" + settings.states + "\": " + error.message());
 }
 
@@ -51,50 +54,61 @@ void States::check_enabled() const {
     throw HttpError(400, "no_states", "this server saves no states; it was started without --states", "state");
 }
 
-std::string States::save(const std::string& model, const std::vector<std::int64_t>& symbols) {
+std::string States::save(const std::string& model, const weft::Tokenizer& tokenizer,
+                         const std::vector<std::int64_t>& symbols) {
   check_enabled();
   const std::lock_guard lock(mutex_);
   const std::string id = new_id();
   const auto kept = std::min(std::ssize(symbols), settings_.max_prompt);
-  const Json state = {{"model", model}, {"symbols", std::vector<std::int64_t>(symbols.end() - kept, symbols.end())}};
+  const Json state = {{"model", model},
+                      {"vocabulary", tokenizer.size()},
+                      {"symbols", std::vector<std::int64_t>(symbols.end() - kept, symbols.end())}};
   try {
     weft::os::AtomicFile file(settings_.states + "/" + id + extension);
     const std::string text = json_text(state);
     file.write(text.data(), text.size());
     file.commit();
-    remove_oldest();
-  } catch (const std::exception& error) {
-    throw HttpError(507, "state_not_saved", std::string("the state can't be saved: ") + error.what(), "save");
+  } catch (const weft::Error& error) {
+    std::cerr << "weft: can't save a state: " << error.what() << std::endl;
+    throw HttpError(507, "state_not_saved", "the server can't save the state", "save");
   }
+  remove_oldest();
   return id;
 }
 
-void States::remove_oldest() {
+// Another process may remove files meanwhile.
+void States::remove_oldest() const {
+  std::error_code ignored;
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const auto& entry : fs::directory_iterator(settings_.states))
+  for (const auto& entry : fs::directory_iterator(settings_.states, ignored))
     if (is_id(entry.path().stem().string()) && entry.path().extension() == extension)
-      files.emplace_back(entry.last_write_time(), entry.path());
+      files.emplace_back(entry.last_write_time(ignored), entry.path());
   std::sort(files.begin(), files.end());
   for (std::ptrdiff_t i = 0; i < std::ssize(files) - settings_.max_states; ++i)
-    fs::remove(files[static_cast<std::size_t>(i)].second);
+    fs::remove(files[static_cast<std::size_t>(i)].second, ignored);
 }
 
-std::vector<std::int64_t> States::load(const std::string& id, const std::string& model) const {
+std::vector<std::int64_t> States::load(const std::string& id, const std::string& model,
+                                       const weft::Tokenizer& tokenizer) const {
   check_enabled();
   if (!is_id(id)) throw unknown_state();
   const fs::path path = settings_.states + "/" + id + extension;
   std::string of;
+  std::int64_t vocabulary = 0;
   std::vector<std::int64_t> symbols;
   try {
     std::ifstream file(path);
     const Json state = Json::parse(file);
     of = state.at("model").get<std::string>();
-    symbols = state.at("symbols").get<std::vector<std::int64_t>>();
+    vocabulary = state.at("vocabulary").get<std::int64_t>();
+    symbols = given_symbols(state.at("symbols"), "state", tokenizer);
   } catch (const Json::exception&) {
     throw unknown_state();
   }
   if (of != model)
     throw wrong("state", "expected a state of the model \"" + model + "\", got one of the model \"" + of + "\"");
+  if (vocabulary != tokenizer.size())
+    throw wrong("state", "the model's tokenizer has changed since the state was saved");
   std::error_code ignored;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // it was used
   return symbols;

@@ -62,9 +62,9 @@ std::vector<std::int64_t> given_symbols(const Json& value, const std::string& fi
   if (!value.is_array()) throw wrong(field, expected + shown(value));
   std::vector<std::int64_t> symbols;
   for (const Json& symbol : value) {
-    if (!symbol.is_number_integer() || symbol < 0 || symbol >= tokenizer.size())
-      throw wrong(field, expected + shown(symbol));
-    symbols.push_back(symbol.get<std::int64_t>());
+    const auto id = integer_of(symbol);
+    if (!id || *id < 0 || *id >= tokenizer.size()) throw wrong(field, expected + shown(symbol));
+    symbols.push_back(*id);
   }
   return symbols;
 }

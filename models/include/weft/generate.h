@@ -55,6 +55,9 @@ struct GeneratedSymbol {
 std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                       const GenerateOptions& options, const std::function<bool(const std::string&)>& out);
 
+/// Returns the symbol that an empty prompt stands for: a line end, or 0 if the tokenizer has no line end.
+std::int64_t empty_prompt_symbol(const Tokenizer& tokenizer);
+
 /// Generates the same text as generate(), bit for bit, but one symbol per call. Use it in programs that can't wait
 /// inside a call. Only one thread may use a Generation at a time. The model and the tokenizer must outlive it, and the
 /// model must meet the conditions of TokenStream.

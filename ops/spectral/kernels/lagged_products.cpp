@@ -15,9 +15,10 @@ void add_vectors(int64_t count, int64_t row, const T* t, const T* v, T* y) noexc
   constexpr int64_t lanes = simd::lanes<T>;
   Vec<T> sums[V];
   repeat<V>([&](auto s) WEFT_INLINE { sums[s.value] = simd::load(y + s.value * lanes); });
-  for (int64_t k = 0; k < count; ++k, t -= row, v += row)
+  for (int64_t k = 0; k < count; ++k)
     repeat<V>([&](auto s) WEFT_INLINE {
-      sums[s.value] = simd::fma(simd::load(t + s.value * lanes), simd::load(v + s.value * lanes), sums[s.value]);
+      const T *from = t - k * row + s.value * lanes, *by = v + k * row + s.value * lanes;
+      sums[s.value] = simd::fma(simd::load(from), simd::load(by), sums[s.value]);
     });
   repeat<V>([&](auto s) WEFT_INLINE { simd::store(y + s.value * lanes, sums[s.value]); });
 }
