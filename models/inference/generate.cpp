@@ -35,6 +35,15 @@ void check(const GenerateOptions& options) {
     if (stop.empty()) throw Error("[generate] a stop text is empty");
 }
 
+// Checks first whether the model can continue a text at all.
+std::vector<std::int64_t> encode_prompt(const Model& model, const Tokenizer& tokenizer, const std::string& prompt) {
+  return guard_memory("generate", [&] {
+    check_belongs("generate", tokenizer, model);
+    (void)model.stream();
+    return tokenizer.encode(prompt);
+  });
+}
+
 }  // namespace
 
 std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
@@ -45,7 +54,7 @@ std::int64_t generate(const Model& model, const Tokenizer& tokenizer, const std:
 
 Generation::Generation(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                        const GenerateOptions& options)
-    : Generation(model, tokenizer, guard_memory("generate", [&] { return tokenizer.encode(prompt); }), options) {}
+    : Generation(model, tokenizer, encode_prompt(model, tokenizer, prompt), options) {}
 
 Generation::Generation(const Model& model, const Tokenizer& tokenizer, const std::vector<std::int64_t>& prompt,
                        const GenerateOptions& options) {

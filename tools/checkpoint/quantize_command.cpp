@@ -170,8 +170,7 @@ int quantize(const QuantizeCommand& o) {
 }  // namespace
 
 Command quantize_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command = weft.add_subcommand(
-      "quantize", "Quantize a checkpoint to a half, a quarter or a seventh of its size, for inference");
+  CLI::App* command = weft.add_subcommand("quantize", "Make a checkpoint two to seven times smaller, for inference");
   const auto o = std::make_shared<QuantizeCommand>();
   o->checkpoint.add_to(*command);
   const auto check = [](const std::string& name) { (void)weft::quantization_from_name(name); };
