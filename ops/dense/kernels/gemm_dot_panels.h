@@ -10,11 +10,12 @@ namespace weft::detail::WEFT_ISA {
 // bench: weft-bench --benchmark_filter='linear-packed-cold|gemm-nt-cold'
 inline constexpr std::int64_t panel_steps = 48;
 
-// The prefetch distance in bytes for a single row of A. It reaches past the end of the panel, because otherwise the
-// panel's last sums would delay the next panel's first loads. Larger: with AVX-512, the hardware prefetcher no longer
-// recognizes a stream, so reading is slower. Smaller: the distance no longer reaches the next panel. On Zen 4 with AVX2,
-// 8192 takes three quarters of the time of 2048. bench: weft-decode-bench --model large --precision bf16
-inline constexpr std::int64_t near_bytes = WEFT_HAS_AVX512 ? 2048 : 8192;
+// The prefetch distance in bytes for a single row of A; 0: none. It reaches past the end of the panel, because otherwise
+// the panel's last sums would delay the next panel's first loads. Larger: the hardware prefetcher no longer recognizes a
+// stream, so reading is slower. Smaller: the distance no longer reaches the next panel. With AVX2, the loop takes longer
+// than the hardware's prefetching: on Zen 4, it takes two thirds of the time of 2048 without software prefetching.
+// bench: weft-decode-bench --model large --precision bf16
+inline constexpr std::int64_t near_bytes = WEFT_HAS_AVX2 && !WEFT_HAS_AVX512 ? 0 : 2048;
 
 // R rows of A times one panel, in dot's order. In dot, lane l of the sum for a column is the sum of the products of the
 // units p = l, l + lanes, …. Here a vector holds `lanes` columns, and sums_[i][v][l] contains lane l of dot's sums for
@@ -50,7 +51,7 @@ class PanelDots {
             const T* vector = y + l * width + unit<T> * w * lanes;
             const Vec<T> columns = load_units(vector);
             if constexpr (R > 1) __builtin_prefetch(y + (panel_steps * lanes + l) * width, 0, 2);
-            else __builtin_prefetch(vector + near_bytes / std::int64_t{sizeof(T)}, 0, 2);
+            else if constexpr (near_bytes > 0) __builtin_prefetch(vector + near_bytes / std::int64_t{sizeof(T)}, 0, 2);
             repeat<R>([&](auto i) WEFT_INLINE {
               Vec<T>& sum = sums[(i.value * P + l) * W + w];
               sum = multiply_add<T>(broadcast_unit(x + i.value * a_row + unit<T> * l), columns, sum);
