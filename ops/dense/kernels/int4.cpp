@@ -7,7 +7,7 @@
 namespace weft::detail::WEFT_ISA {
 namespace {
 
-constexpr std::int64_t nv = 2, nr = nv * lanes, unit = 4, half_units = int4_group / unit / 2;
+constexpr std::int64_t nv = 2, nr = nv * float_lanes, unit = 4, half_units = int4_group / unit / 2;
 // The registers hold mr · nv sums of whole numbers, two units of nv vectors of W, and two vectors of x. The compiler
 // keeps some of the sums over all groups, which change once per group, on the stack.
 constexpr int mr = WEFT_HAS_AVX512 ? 12 : WEFT_HAS_NEON ? 8 : 4;
@@ -60,19 +60,19 @@ void write_row(std::int64_t n, const T* x, float first, float second, std::int8_
                std::int32_t* corrections, std::int64_t correction_group) noexcept {
   for (std::int64_t begin = 0; begin < n; begin += int4_group, a += a_group, corrections += correction_group) {
     Words sums{};
-    repeat<int4_group / lanes>([&](auto part) WEFT_INLINE {
-      constexpr std::int64_t offset = part.value * lanes;
+    repeat<int4_group / float_lanes>([&](auto part) WEFT_INLINE {
+      constexpr std::int64_t offset = part.value * float_lanes;
       const std::int64_t i = begin + offset, rest = n - i;
-      const Ints whole = rounded(rest >= lanes ? simd::load(x + i)
-                                 : rest > 0    ? simd::load_n(x + i, rest)
-                                               : Vec<float>(0),
+      const Ints whole = rounded(rest >= float_lanes ? simd::load(x + i)
+                                 : rest > 0          ? simd::load_n(x + i, rest)
+                                                     : Vec<float>(0),
                                  first, second);
       sums += reinterpret_cast<Words>(whole);
       for_digits<Digits>(
           whole, [&](int digit, Ints values) WEFT_INLINE { store_bytes(a + digit * int4_group + offset, values); });
     });
     std::uint32_t all = 0;
-    for (std::int64_t l = 0; l < lanes; ++l) all += sums[l];
+    for (std::int64_t l = 0; l < float_lanes; ++l) all += sums[l];
     *corrections = static_cast<std::int32_t>(-8 * all);
   }
 }
@@ -91,7 +91,7 @@ WEFT_INLINE inline void multiply_group(const std::int8_t* a, const std::int8_t* 
   repeat<half_units>([&](auto u) WEFT_INLINE {
     Words low[nv], high[nv];
     repeat<nv>([&](auto v) WEFT_INLINE {
-      const Words both = load_bits<Words>(panel + int4_scale_bytes(nr) + (u.value * nv + v.value) * lanes * unit);
+      const Words both = load_bits<Words>(panel + int4_scale_bytes(nr) + (u.value * nv + v.value) * float_lanes * unit);
       low[v.value] = both & 0x0f0f0f0fu;
       high[v.value] = both >> 4 & 0x0f0f0f0fu;
     });
@@ -141,10 +141,10 @@ template <int Rows, int Digits>
     corrections += t.correction_group;
   }
   repeat<Rows * nv>([&](auto s) WEFT_INLINE {
-    constexpr std::int64_t row = s.value / nv, j = s.value % nv * lanes;
+    constexpr std::int64_t row = s.value / nv, j = s.value % nv * float_lanes;
     const Vec<float> result = y[s.value] * Vec<float>(t.row_scales[row]);
     float* to = t.y + row * t.y_row + j;
-    if (t.columns - j >= lanes) simd::store(to, result);
+    if (t.columns - j >= float_lanes) simd::store(to, result);
     else if (t.columns > j) simd::store_n(to, result, t.columns - j);
   });
 }

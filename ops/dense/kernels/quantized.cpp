@@ -20,7 +20,7 @@ using HalfBytes = std::int8_t __attribute__((vector_size(WEFT_VECTOR_BYTES / 2))
 
 constexpr bool bytes = WEFT_HAS_BYTE_PRODUCTS;
 using Digit = std::conditional_t<bytes, std::int8_t, std::int16_t>;
-constexpr std::int64_t unit = bytes ? 4 : 2, nv = 2, nr = nv * lanes;
+constexpr std::int64_t unit = bytes ? 4 : 2, nv = 2, nr = nv * float_lanes;
 // The registers hold mr · nv sums, nv vectors of W, and one vector of x (or mr vectors from which lanes are taken).
 // With a widened panel they hold wide_mr · nv sums, two units of nv vectors of W, two vectors of x, and two vectors for
 // the sums of both.
@@ -76,12 +76,12 @@ float magnitude(std::int64_t n, const T* x) noexcept {
   Ints most[4] = {};
   const auto take = [&](int s, Vec<float> v) WEFT_INLINE { most[s] = bits(v) > most[s] ? bits(v) : most[s]; };
   std::int64_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes)
-    repeat<4>([&](auto s) WEFT_INLINE { take(s.value, simd::load(x + i + s.value * lanes)); });
-  for (; i < n; i += lanes) take(0, n - i < lanes ? simd::load_n(x + i, n - i) : simd::load(x + i));
+  for (; i + 4 * float_lanes <= n; i += 4 * float_lanes)
+    repeat<4>([&](auto s) WEFT_INLINE { take(s.value, simd::load(x + i + s.value * float_lanes)); });
+  for (; i < n; i += float_lanes) take(0, n - i < float_lanes ? simd::load_n(x + i, n - i) : simd::load(x + i));
   std::int32_t all = 0;
   for (const Ints& some : most)
-    for (std::int64_t l = 0; l < lanes; ++l) all = some[l] > all ? some[l] : all;
+    for (std::int64_t l = 0; l < float_lanes; ++l) all = some[l] > all ? some[l] : all;
   if (all >= 0x7f800000) all = 0x7fc00000;
   float result;
   __builtin_memcpy(&result, &all, sizeof all);
@@ -90,9 +90,9 @@ float magnitude(std::int64_t n, const T* x) noexcept {
 
 template <class T>
 void quantize(std::int64_t n, const T* x, float first, float second, std::int8_t* values) noexcept {
-  for (std::int64_t i = 0; i < n; i += lanes) {
-    const std::int64_t count = n - i < lanes ? n - i : lanes;
-    const Ints whole = rounded(count < lanes ? simd::load_n(x + i, count) : simd::load(x + i), first, second);
+  for (std::int64_t i = 0; i < n; i += float_lanes) {
+    const std::int64_t count = n - i < float_lanes ? n - i : float_lanes;
+    const Ints whole = rounded(count < float_lanes ? simd::load_n(x + i, count) : simd::load(x + i), first, second);
     for (std::int64_t l = 0; l < count; ++l) values[i + l] = static_cast<std::int8_t>(whole[l]);
   }
 }
@@ -127,13 +127,13 @@ std::int32_t excess([[maybe_unused]] std::int64_t units, [[maybe_unused]] const 
   return 0;
 #else
   Words sums{};
-  for (std::int64_t u = 0; u < units; u += lanes) {
+  for (std::int64_t u = 0; u < units; u += float_lanes) {
     const Ints x = load_bits<Ints>(row + u);
     if constexpr (bytes) sums = multiply_add(Ints{} + static_cast<std::int32_t>(0x01010101u * offset), x, sums);
     else sums = multiply_add(reinterpret_cast<Ints>(reinterpret_cast<Pairs>(x) >> 32), x, sums);
   }
   std::uint32_t all = 0;
-  for (std::int64_t l = 0; l < lanes; ++l) all += sums[l];
+  for (std::int64_t l = 0; l < float_lanes; ++l) all += sums[l];
   return static_cast<std::int32_t>(all);
 #endif
 }
@@ -147,9 +147,9 @@ void write_rows(std::int64_t n, const T* x, float first, float second, std::int3
     });
   };
   std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) step(i, simd::load(x + i));
-  if (i < n) step(i, simd::load_n(x + i, n - i)), i += lanes;
-  for (; i % digit_step != 0; i += lanes) step(i, Vec<float>(0));
+  for (; i + float_lanes <= n; i += float_lanes) step(i, simd::load(x + i));
+  if (i < n) step(i, simd::load_n(x + i, n - i)), i += float_lanes;
+  for (; i % digit_step != 0; i += float_lanes) step(i, Vec<float>(0));
   for (int d = 0; d < Digits; ++d) excesses[d] = excess(i / unit, out + d * row);
 }
 
@@ -164,12 +164,12 @@ void write_digits(std::int64_t n, const T* x, float first, float second, int dig
 void write_tile(const QuantizedTile& t, const std::int32_t (*sums)[nr]) noexcept {
   for (int i = 0; i < t.rows; ++i) {
     const Vec<float> row_scale(t.row_scales[i]);
-    for (std::int64_t j = 0; j < t.columns; j += lanes) {
+    for (std::int64_t j = 0; j < t.columns; j += float_lanes) {
       const std::int64_t rest = t.columns - j;
       Vec<float> y(0);
       for (int d = i * t.digits; d < (i + 1) * t.digits; ++d)
         y = y * Vec<float>(256) + floats(load_bits<Ints>(&sums[d][j]));
-      const bool whole = rest >= lanes;
+      const bool whole = rest >= float_lanes;
       y = y * (whole ? simd::load(t.column_scales + j) : simd::load_n(t.column_scales + j, rest)) * row_scale;
       if (whole) simd::store(t.y + i * t.y_row + j, y);
       else simd::store_n(t.y + i * t.y_row + j, y, rest);
@@ -199,14 +199,14 @@ void widen(std::int64_t k, const std::int8_t* panel, std::int32_t* wide) noexcep
   std::int32_t* to = wide + nr;
   for (std::int64_t u = 0; u < wide_units(k); u += 2, to += 2 * nr)
     repeat<nv>([&](auto v) WEFT_INLINE {
-      const std::int8_t* from = panel + (u * nr + v.value * lanes) * unit;
+      const std::int8_t* from = panel + (u * nr + v.value * float_lanes) * unit;
       const Ints first = u < k ? load_columns(from) : Ints{};
       const Ints second = u + 1 < k ? load_columns(from + nr * unit) : Ints{};
       correction[v.value] = multiply_add(first, second, correction[v.value]);
-      store_bits(to + v.value * lanes, first);
-      store_bits(to + nr + v.value * lanes, second);
+      store_bits(to + v.value * float_lanes, first);
+      store_bits(to + nr + v.value * float_lanes, second);
     });
-  repeat<nv>([&](auto v) WEFT_INLINE { store_bits(wide + v.value * lanes, -correction[v.value]); });
+  repeat<nv>([&](auto v) WEFT_INLINE { store_bits(wide + v.value * float_lanes, -correction[v.value]); });
 }
 #endif
 
@@ -228,8 +228,9 @@ template <int R, bool Wide>
   static_assert(unrolled == wide_step);
   constexpr std::int64_t line = 64, unit_bytes = nr * (Wide ? 4 : unit);
   Words sums[R * nv];
-  repeat<R * nv>([&](auto s)
-                     WEFT_INLINE { sums[s.value] = Wide ? load_bits<Words>(t.wide + s.value % nv * lanes) : Words{}; });
+  repeat<R * nv>([&](auto s) WEFT_INLINE {
+    sums[s.value] = Wide ? load_bits<Words>(t.wide + s.value % nv * float_lanes) : Words{};
+  });
   // Each row has a pointer if there are enough registers. Otherwise four rows share one pointer. The address of a row
   // is then the pointer plus -1, 0, 1 or 2 times the stride.
   constexpr int shared = R <= 8 ? 1 : 4, second = shared == 4 ? 1 : 0, pointers = (R + shared - 1) / shared;
@@ -253,7 +254,7 @@ template <int R, bool Wide>
     repeat<R>([&](auto i) WEFT_INLINE {
       const std::int32_t* p = a[i.value / shared] + (i.value % shared - second) * a_row + step.value * units;
 #if WEFT_TAKES_LANES
-      constexpr int lane = step.value % lanes;
+      constexpr int lane = step.value % float_lanes;
       if constexpr (lane == 0) rows[i.value] = load_bits<Ints>(p);
       repeat<nv>([&](auto v) WEFT_INLINE {
         Words& sum = sums[i.value * nv + v.value];
@@ -299,13 +300,14 @@ template <int R, bool Wide>
     repeat<R * nv>([&](auto s) WEFT_INLINE { sums[s.value] -= static_cast<std::uint32_t>(t.excesses[s.value / nv]); });
   if (t.digits == 1 && t.columns == nr) {
     repeat<R * nv>([&](auto s) WEFT_INLINE {
-      constexpr std::int64_t i = s.value / nv, j = s.value % nv * lanes;
+      constexpr std::int64_t i = s.value / nv, j = s.value % nv * float_lanes;
       const Vec<float> scale = simd::load(t.column_scales + j), row_scale(t.row_scales[i]);
       simd::store(t.y + i * t.y_row + j, floats(reinterpret_cast<Ints>(sums[s.value])) * scale * row_scale);
     });
   } else {
     alignas(64) std::int32_t all[R][nr];
-    repeat<R * nv>([&](auto s) WEFT_INLINE { store_bits(&all[s.value / nv][s.value % nv * lanes], sums[s.value]); });
+    repeat<R * nv>([&](auto s)
+                       WEFT_INLINE { store_bits(&all[s.value / nv][s.value % nv * float_lanes], sums[s.value]); });
     write_tile(t, all);
   }
 }

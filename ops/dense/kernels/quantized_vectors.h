@@ -14,7 +14,7 @@ using Words = std::uint32_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Floats = float __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 using Shorts = std::int16_t __attribute__((vector_size(WEFT_VECTOR_BYTES)));
 
-constexpr std::int64_t lanes = simd::lanes<float>;
+constexpr std::int64_t float_lanes = simd::lanes<float>;
 
 template <class V>
 WEFT_INLINE inline V load_bits(const void* p) noexcept {
@@ -60,7 +60,7 @@ WEFT_INLINE inline void store_bytes(std::int8_t* p, Ints x) noexcept {
 #elif WEFT_HAS_AVX512
   store_bits(p, _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(x)));
 #else
-  using Bytes = std::int8_t __attribute__((vector_size(lanes)));
+  using Bytes = std::int8_t __attribute__((vector_size(float_lanes)));
   store_bits(p, __builtin_convertvector(x, Bytes));
 #endif
 }
