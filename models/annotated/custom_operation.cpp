@@ -336,6 +336,35 @@ STEP("The gradient check catches a wrong backward") {
   expect("the wrong one is above 0.1", gradient_error(wrong, {x}) > 0.1);
 }
 
+// ## A backward that needs nothing
+// `UnitRows` keeps its result, because its backward reads it. A linear operation needs no kept tensor: its backward is
+// the product with the same matrix from the other side. An example is the Fourier transform, on which [a page of its
+// own](fourier.cpp) goes into detail, $y_k = \sum_j x_j \, e^{-2 \pi i jk / n}$. Let $x$ be real, and let $v$ and $w$
+// be the gradients of a loss with respect to the real and the imaginary part of $y$. The parts of the factor are
+// $\cos(2 \pi jk / n)$ and $-\sin(2 \pi jk / n)$, so
+//
+// $$\bar{x}_j = \sum_k \left( v_k \cos \frac{2 \pi jk}{n} - w_k \sin \frac{2 \pi jk}{n} \right)$$
+//
+// This is the real part of a single complex sum:
+//
+// $$\bar{x}_j = \mathrm{Re} \sum_k (v_k + i w_k) \, e^{2 \pi i jk / n}$$
+//
+// The sum is the inverse transform of $v + iw$, without its division by $n$. So backward is a transform, too, and costs
+// as much as forward.
+STEP("The gradient of a transform") {
+  for (const std::int64_t n : {8, 15}) {
+    const weft::Tensor v = numbers(2, {n}), w = numbers(3, {n});
+    weft::Tape tape;
+    const weft::Tensor x = tape.watch(numbers(1, {n})), y = weft::fft(x);
+    weft::Gradients gradients;
+    tape.backward(weft::sum(v * weft::real(y) + w * weft::imag(y)), gradients);
+    const weft::Tensor inverse = weft::real(weft::ifft(weft::complex(v, w)));
+    print("n = %d", static_cast<int>(n));
+    expect_same("the gradient by the tape, and the inverse transform times n",
+                gradients.of(x), weft::scale(inverse, static_cast<double>(n)));
+  }
+}
+
 // ## Exercises
 // 1. Write the operation $y = \ln \cosh x$, whose slope is $\tanh x$. Which tensor should it keep? Compare it with a
 //    composition of `exp`, `log`, `scale` and `+`, at $x = 1$ and at $x = 1000$.

@@ -14,20 +14,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
-#include <cstddef>
-#include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "signals.h"
 #include "step.h"
 
 namespace {
-
-using Complex = std::complex<double>;
-using Exact =
-    std::complex<long double>;  // for the roots below, and to measure accuracy
-using Signal = std::vector<Complex>;
 
 // ## The transform
 // A signal is a list of $n$ numbers, $x_0, \dots, x_{n-1}$. Its transform is a list of $n$ complex numbers:
@@ -109,40 +101,11 @@ Signal inverse(const F& transform, Signal y) {
   return y;
 }
 
-// The signals for all following comparisons are random numbers.
-Signal random_signal(std::uint64_t seed, std::size_t n) {
-  const weft::Tensor parts = weft::Random(seed).normal(
-      {2, static_cast<std::int64_t>(n)}, 0, 1, weft::DType::f64);
-  const std::vector<double> p = parts.to_vector<double>();
-  Signal x;
-  for (std::size_t j = 0; j < n; ++j) x.emplace_back(p[j], p[n + j]);
-  return x;
-}
-
-// The comparisons run over many lengths. `all` applies a function to a signal of each length, and collects the results
-// in one list.
-template <class F>
-Signal all(const std::vector<std::size_t>& lengths, const F& f) {
-  Signal results;
-  for (std::size_t n : lengths) {
-    const Signal y = f(random_signal(n, n));
-    results.insert(results.end(), y.begin(), y.end());
-  }
-  return results;
-}
-
+// The signals for all following comparisons are random numbers (`random_signal`). The comparisons run over many lengths.
+// `all` applies a function to a signal of each length, and collects the results in one list. Both are in `signals.h`.
+//
 // A consequence of $F \bar{F} = n I$ is *Parseval's theorem*: the transform keeps the energy of a signal, up to a
 // factor, $\sum_k |y_k|^2 = n \sum_j |x_j|^2$.
-double energy(const Signal& x) {
-  double sum = 0;
-  for (const Complex& z : x) sum += std::norm(z);
-  return sum;
-}
-
-const std::vector<std::size_t> powers_of_two{1, 2, 4, 8, 16, 32, 64, 128, 256};
-const std::vector<std::size_t> any_lengths{1,  2,  3,  4,  5,  6,   7,   8,  9,
-                                           12, 17, 30, 64, 97, 100, 101, 255};
-
 Signal by_matrix(const Signal& x) { return dft(x, roots_of_unity<Complex>(x.size())); }
 
 STEP("The inverse") {
@@ -159,41 +122,9 @@ STEP("The inverse") {
 // Claims about costs are easy to make and easy to get wrong, so the program counts. `Counted` is a complex number that
 // counts its multiplications and additions. The algorithms are templates over the type of their numbers. With `Complex`
 // they only compute, and with `Counted` they also count. Conjugation only flips a sign, so it is not counted.
-struct Counted {
-  Complex value;
-  Counted() = default;
-  explicit Counted(Complex v) : value(v) {}
-  explicit Counted(Exact v) : value(v) {}
-  static inline std::size_t multiplications = 0, additions = 0;
-};
-
-Counted operator+(const Counted& a, const Counted& b) {
-  ++Counted::additions;
-  return Counted(a.value + b.value);
-}
-Counted operator-(const Counted& a, const Counted& b) {
-  ++Counted::additions;
-  return Counted(a.value - b.value);
-}
-Counted operator*(const Counted& a, const Counted& b) {
-  ++Counted::multiplications;
-  return Counted(a.value * b.value);
-}
-Counted conj(const Counted& a) { return Counted(std::conj(a.value)); }
-
+//
 // A complex multiplication consists of 4 real multiplications and 2 real additions. A subtraction counts as an
-// addition.
-struct Count {
-  std::size_t multiplications, additions;
-};
-
-template <class F>
-Count count(const F& f) {
-  Counted::multiplications = Counted::additions = 0;
-  (void)f();
-  return {Counted::multiplications, Counted::additions};
-}
-
+// addition. `Counted` is in `signals.h`, too, and so is `count`, which returns the counts of a function.
 Count count_of_matrix(std::size_t n) {
   const auto w = roots_of_unity<Counted>(n);
   return count([&] { return dft(std::vector<Counted>(n), w); });
@@ -242,12 +173,6 @@ std::vector<C> fft_recursive(const std::vector<C>& x, const std::vector<C>& w) {
 
 // The cost follows from the code. There are $\log_2 n$ levels. The parts of one level have $n$ elements together, and
 // need $n/2$ multiplications and $n$ additions. The total is $\tfrac{n}{2} \log_2 n$ and $n \log_2 n$.
-std::size_t log2_of(std::size_t n) {
-  std::size_t bits = 0;
-  while (std::size_t{1} << bits < n) ++bits;
-  return bits;
-}
-
 STEP("The recursion") {
   expect_same("transforms by the matrix and by the recursion",
               all(powers_of_two, by_matrix), all(powers_of_two, [](const Signal& x) {
@@ -370,17 +295,6 @@ Signal convolution_by(const F& transform, const Signal& c, const Signal& x) {
 //
 // The library's `circulant_product` has the same definition for real tensors, with a batch axis and a channel axis.
 // Both have size 1 here.
-weft::Tensor real_part(const Signal& x) {
-  std::vector<double> parts;
-  for (const Complex& z : x) parts.push_back(z.real());
-  return weft::Tensor::from(parts, {static_cast<std::int64_t>(x.size()), 1});
-}
-
-Signal only_real(Signal x) {
-  for (Complex& z : x) z = z.real();
-  return x;
-}
-
 STEP("A convolution is a product of spectra") {
   const Signal c = random_signal(1, 64), x = random_signal(2, 64);
   expect_same("the convolution by loops and by spectra", convolution(c, x),
@@ -513,12 +427,6 @@ std::vector<C> real_fft(const std::vector<double>& x, const std::vector<C>& w) {
   return y;
 }
 
-std::vector<double> real_numbers(std::uint64_t seed, std::size_t n) {
-  return weft::Random(seed)
-      .normal({static_cast<std::int64_t>(n)}, 0, 1, weft::DType::f64)
-      .to_vector<double>();
-}
-
 Count count_of_real(std::size_t n) {
   const auto w = roots_of_unity<Counted>(n);
   return count([&] { return real_fft(std::vector<double>(n), w); });
@@ -553,10 +461,6 @@ STEP("Real signals at half the price") {
 // Larger splits need fewer passes through memory. A length with a larger prime factor uses Bluestein's method. The
 // tables are computed once for each length, and the passes use vector instructions. `rfft` takes real signals of any
 // length, and returns the first $n/2 + 1$ elements, with $n/2$ rounded down.
-weft::Tensor tensor(const Signal& x) {
-  return weft::Tensor::from(x, {static_cast<std::int64_t>(x.size())});
-}
-
 Signal by_library(const Signal& x) { return weft::fft(tensor(x)).to_vector<Complex>(); }
 
 STEP("The library's transform") {
@@ -573,39 +477,6 @@ STEP("The library's transform") {
   expect_same("real signals, by the half transform and by the library's rfft",
               real_fft(x, roots_of_unity<Complex>(256)),
               weft::rfft(weft::Tensor::from(x, {256})).to_vector<Complex>());
-}
-
-// ## The gradient of a transform is a transform
-// A transform is linear, so its backward is the product with the same matrix from the other side. Let $x$ be real, and
-// let $v$ and $w$ be the gradients of a loss with respect to the real and the imaginary part of $y$. The parts of
-// $\omega^{jk}$ are $\cos(2 \pi jk / n)$ and $-\sin(2 \pi jk / n)$, so
-//
-// $$\bar{x}_j = \sum_k \left( v_k \cos \frac{2 \pi jk}{n} - w_k \sin \frac{2 \pi jk}{n} \right)$$
-//
-// This is the real part of a single complex sum:
-//
-// $$\bar{x}_j = \mathrm{Re} \sum_k (v_k + i w_k) \, e^{2 \pi i jk / n}$$
-//
-// The sum is the inverse transform of $v + iw$, without its division by $n$. So backward costs as much as forward. The
-// page about gradients explains how a tape finds gradients.
-STEP("The gradient of a transform") {
-  for (const std::int64_t n : {8, 15}) {
-    const weft::Tensor v = weft::Random(2).normal({n}, 0, 1, weft::DType::f64);
-    const weft::Tensor w = weft::Random(3).normal({n}, 0, 1, weft::DType::f64);
-    weft::Tape tape;
-    const weft::Tensor x =
-        tape.watch(weft::Random(1).normal({n}, 0, 1, weft::DType::f64));
-    const weft::Tensor y = weft::fft(x);
-    weft::Gradients gradients;
-    tape.backward(weft::sum(v * weft::real(y) + w * weft::imag(y)), gradients);
-
-    const Signal back = inverse(by_matrix, weft::complex(v, w).to_vector<Complex>());
-    const weft::Tensor by_hand =
-        weft::scale(weft::real(tensor(back)), static_cast<double>(n));
-    print("n = %d", static_cast<int>(n));
-    expect_same("the gradient by the tape, and the inverse transform", gradients.of(x),
-                by_hand);
-  }
 }
 
 // ## Counted, timed, and compared with the exact result
@@ -666,15 +537,6 @@ STEP("Times for primes") {
 // the reference $y^*$ is $\|y - y^*\| / \|y^*\|$. The matrix adds $n$ terms one after the other, and each addition
 // rounds. Here its error grows about like $\sqrt{n}$. In a fast transform, each result is made by only $\log_2 n$
 // additions in a row. So it is not only faster, but also more accurate, and its error hardly grows with $n$.
-double error_of(const Signal& y, const std::vector<Exact>& exact) {
-  long double difference = 0, norm = 0;
-  for (std::size_t k = 0; k < y.size(); ++k) {
-    difference += std::norm(Exact(y[k]) - exact[k]);
-    norm += std::norm(exact[k]);
-  }
-  return static_cast<double>(std::sqrt(difference / norm));
-}
-
 // The recursion and the passes in place compute the same sums and products in a different order. So their curves
 // coincide.
 STEP("Accuracy") {
