@@ -235,26 +235,7 @@ TEST_CASE("int4 linear: the sums of groups are exact, for every size and on ever
 }
 
 TEST_CASE("int4 linear: bf16, more rows and columns, threads, and a weight from another instruction set") {
-  for (const int64_t m : {1, 4, 8, 9, 131, 300}) {
-    const int64_t n = 530, k = 259;
-    const Tensor w = normal({n, k}, 1);
-    const QuantizedWeight made_here(w, 4);
-    for (const DType dtype : {DType::f32, DType::bf16}) {
-      const Tensor x = normal({m, k}, 2, dtype);
-      const std::vector<float> want = expected_of_groups(x, made_here);
-      for_every_isa([&](Context& context) {
-        const QuantizedWeight q(w, 4);
-        for (const int threads : {1, 2, 3}) {
-          CAPTURE(isa_name(context.isa()));
-          CAPTURE(threads);
-          CAPTURE(m);
-          context.set_threads(threads);
-          check_same(quantized_linear(x, q), want);
-        }
-        check_same(quantized_linear(x, made_here), want);
-      });
-    }
-  }
+  check_many_rows(4, expected_of_groups);
 }
 
 TEST_CASE("int4 linear: the largest sums of a group don't overflow") {

@@ -52,6 +52,32 @@ inline void check_same(const Tensor& got, const std::vector<float>& want) {
   CHECK(raw::convert(got, DType::f64).to_vector<double>() == raw::convert(rounded, DType::f64).to_vector<double>());
 }
 
+// Compares products of a weight in `bits` bits with expected(x, weight): for more rows than two digits have, in f32 and
+// bf16, with several threads, and with a weight that another instruction set has arranged.
+template <class F>
+void check_many_rows(int bits, const F& expected) {
+  for (const std::int64_t m : {1, 4, 8, 9, 131, 300}) {
+    const std::int64_t n = 530, k = 259;
+    const Tensor w = normal({n, k}, 1);
+    const QuantizedWeight made_here(w, bits);
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Tensor x = normal({m, k}, 2, dtype);
+      const std::vector<float> want = expected(x, made_here);
+      for_every_isa([&](Context& context) {
+        const QuantizedWeight q(w, bits);
+        for (const int threads : {1, 2, 3}) {
+          CAPTURE(isa_name(context.isa()));
+          CAPTURE(threads);
+          CAPTURE(m);
+          context.set_threads(threads);
+          check_same(quantized_linear(x, q), want);
+        }
+        check_same(quantized_linear(x, made_here), want);
+      });
+    }
+  }
+}
+
 // Returns the product with linear's epilogue in f64.
 inline std::vector<double> plain(const Tensor& x, const Tensor& weight, const Tensor& bias, const Epilogue& e) {
   const auto wide = [](const Tensor& t) { return t.defined() ? raw::convert(t, DType::f64) : t; };
