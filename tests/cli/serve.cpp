@@ -21,6 +21,7 @@ TEST_CASE("serve: without cpp-httplib, the command says what is missing") {
 #include <thread>
 
 #include "served.h"
+#include "tools/serve/http_error.h"
 #include "tools/serve/utf8_pieces.h"
 #include "weft/classifier.h"
 #include "weft/embed.h"
@@ -195,6 +196,7 @@ TEST_CASE("serve: a wrong request gets an error that says what was expected") {
         {R"({"prompt": "a\u0000"})", 400, "without zero bytes"},
         {"{\"prompt\": \"" + std::string(51, 'a') + "\"}", 400, "expected a text of at most 50 bytes, got 51"},
         {R"({"prompt": []})", 400, "prompt: expected at least one text, got an empty list"},
+        {R"({"prompt": [[]]})", 400, "prompt: expected at least one symbol, got an empty list"},
         {R"({"prompt": [1, "a"]})", 400, "prompt: expected a list of integers from 0 to "},
         {R"({"prompt": [1, -1]})", 400, "got -1"},
         {"{\"prompt\": [0" +
@@ -283,6 +285,30 @@ TEST_CASE("serve: with a key, only the page and the state are open") {
   ::setenv("WEFT_API_KEY", "secret", 1);
   CHECK(serve(folder / "lm", check).code == 0);
   ::unsetenv("WEFT_API_KEY");
+}
+
+TEST_CASE("serve: an error of the computation has the status of its kind") {
+  CHECK(serve::http_error(OutOfMemory("[generate] out of memory")).status == 503);
+  CHECK(serve::http_error(std::bad_alloc()).status == 503);
+  CHECK(serve::http_error(Error("[tokenizer] a wrong text")).status == 400);
+  CHECK(serve::http_error(std::runtime_error("anything else")).status == 500);
+}
+
+TEST_CASE("serve: a model whose logits are not finite is not the client's fault, and others go on") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const SmallTask small = small_task("tnn", Task::causal_lm);
+  for (auto [name, parameter] : small.model->parameters())
+    parameter.assign(Tensor::full(parameter.value().shape(), 1e30, parameter.value().dtype()));
+  save_checkpoint(folder / "broken", *small.model, *small.data->tokenizer());
+  const Outcome outcome = serve((folder / "lm") + " " + (folder / "broken"), [](const Served& served) {
+    const Response broken =
+        post(served, "/v1/completions", {{"model", "broken"}, {"prompt", "fox"}, {"max_tokens", 3}});
+    CHECK(broken.status == 500);
+    CHECK(contains(broken.error(), "logits are not finite"));
+    CHECK(post(served, "/v1/completions", {{"model", "lm"}, {"prompt", "fox"}}).status == 200);
+  });
+  CHECK(outcome.code == 0);
 }
 
 TEST_CASE("serve: bytes that arrive in pieces become valid UTF-8") {

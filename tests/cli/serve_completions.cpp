@@ -226,7 +226,9 @@ TEST_CASE("serve: a text goes on from a saved state, even after a restart") {
     // The state was used just now, so the other one is deleted, although it is younger.
     json again = first;
     again["model"] = "lm";
-    (void)post(served, "/v1/completions", again);
+    const std::string newest = choice_of(post(served, "/v1/completions", again)).at("state");
+    CHECK(fs::exists(states + "/" + newest + ".json"));
+    CHECK((fs::status(states).permissions() & ~fs::perms::owner_all) == fs::perms::none);
     CHECK(std::distance(fs::directory_iterator(states), {}) == 2);
     CHECK(fs::exists(states + "/" + id + ".json"));
     std::ofstream(states + "/" + id + ".json") << "{\"model\": 3";
