@@ -24,6 +24,7 @@ void check(const TnnFormat& format, TnnConfig config) {
   if (format.is_fairseq && !config.prenorm) has_no("norms after the mixers, but before the sums");
   if (format.is_fairseq && !config.bias) has_no("gated Toeplitz units without biases");
   if (format.is_fairseq && last_norm(config) != "layernorm") has_no("a norm before the head other than layernorm");
+  if (config.par_type == 4) has_no("positions as waves (par_type 4)");
   for (std::string* act : {&config.act, &config.rpe_act, &config.act_type, &config.glu_act})
     if (activation_there(activation_from_name(*act)) == nullptr) has_no("the activation " + *act);
 }

@@ -22,7 +22,7 @@ Rpe::Rpe(std::int64_t outdim, const TnnConfig& options, const Init& init)
     : dim_(options.rpe_dim),
       residual_(options.rpe_residual),
       act_(activation_from_name(options.rpe_act)),
-      pos_proj_(1, dim_, init.child(0), options.bias),
+      pos_proj_(options.position_channels(), dim_, init.child(0), options.bias),
       out_(make_layer(outdim, options, init.child(1))) {
   if (options.rpe_layers < 0) throw Error("[Rpe] expected rpe_layers >= 0, got " + std::to_string(options.rpe_layers));
   for (std::int64_t i = 0; i < options.rpe_layers; ++i)

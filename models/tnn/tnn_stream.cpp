@@ -17,7 +17,7 @@ struct TnnText {
 
 }  // namespace detail
 
-// Supports only par_type 1, where the coefficients don't depend on the length.
+// Supports only par_type 1 and 4, where the coefficients don't depend on the length.
 class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
  public:
   explicit Stream(const Tnn& model) : StreamOf(model, empty_text(model)), model_(model) {}
@@ -84,15 +84,15 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
 };
 
 std::unique_ptr<TokenStream> Tnn::stream() const {
-  if (task_ != Task::causal_lm || config_.par_type != 1) return Model::stream();
+  if (task_ != Task::causal_lm || config_.depends_on_length()) return Model::stream();
   return guard_memory("generate", [&] { return std::make_unique<Stream>(*this); });
 }
 
 std::string Tnn::why_stream_is_slow() const {
-  if (config_.par_type == 1) return {};
+  if (!config_.depends_on_length()) return {};
   return "with par_type " + std::to_string(config_.par_type) +
          " all coefficients change with the length of the text, and so do the results of all earlier tokens; with "
-         "par_type 1 they don't";
+         "par_type 1 and 4 they don't";
 }
 
 }  // namespace weft

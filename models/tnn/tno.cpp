@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "base/kept_toeplitz.h"
 #include "base/sequence.h"
@@ -16,8 +17,8 @@ namespace {
 const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal) {
   if (h < 1 || dim < 1)
     throw Error("[Tno] expected h and dim of at least 1, got " + std::to_string(h) + " and " + std::to_string(dim));
-  if (options.par_type < 1 || options.par_type > 3)
-    throw Error("[Tno] expected par_type 1, 2 or 3, got " + std::to_string(options.par_type));
+  if (options.par_type < 1 || options.par_type > 4)
+    throw Error("[Tno] expected par_type 1, 2, 3 or 4, got " + std::to_string(options.par_type));
   if (options.par_type == 3 && !causal) throw Error("[Tno] par_type 3 is only defined for the causal form");
   if (options.use_decay && options.use_multi_decay)
     throw Error(
@@ -31,6 +32,20 @@ const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& opti
 // Returns the values as a column (m, 1).
 Tensor column(const std::vector<double>& values, DType dtype) {
   return raw::convert(Tensor::from(values, {static_cast<std::int64_t>(values.size()), 1}), dtype);
+}
+
+// Returns sin(w_j k) and cos(w_j k) in columns 2j and 2j+1 for each lag k, with the frequencies w_j = pi / 4096^(2j/d):
+// (m, d). From k alone, the encoder learns only coefficients that change slowly with k; with sines and cosines it also
+// learns those that change from lag to lag, such as the ones that compare a pixel with the pixel above it (Tancik et al.
+// 2020, arXiv 2006.10739).
+Tensor waves(const std::vector<double>& lags, std::int64_t d, DType dtype) {
+  std::vector<double> values;
+  for (double k : lags)
+    for (std::int64_t j = 0; j < d; j += 2) {
+      const double angle = k * std::numbers::pi / std::pow(4096, static_cast<double>(j) / static_cast<double>(d));
+      values.insert(values.end(), {std::sin(angle), std::cos(angle)});
+    }
+  return raw::convert(Tensor::from(values, {static_cast<std::int64_t>(lags.size()), d}), dtype);
 }
 
 }  // namespace
@@ -73,9 +88,10 @@ std::vector<double> Tno::lags(std::int64_t n) const {
   return k;
 }
 
-// The positions are k, k/(n-1) or exp(k/(n-1)), depending on par_type. The last lag is n-1. For one token there is only
-// lag 0, whose position is 0 or exp(0).
+// The positions are k, k/(n-1), exp(k/(n-1)) or waves of k, depending on par_type. The last lag is n-1. For one token
+// there is only lag 0, whose position is 0, exp(0) or the waves of 0.
 Tensor Tno::positions(const std::vector<double>& lags) const {
+  if (options_.par_type == 4) return waves(lags, options_.position_channels(), dtype_);
   const double last = std::max(lags.back(), 1.0);
   std::vector<double> p;
   for (double k : lags)
@@ -101,9 +117,10 @@ Tensor Tno::decay(const std::vector<double>& lags) const {
 Tensor Tno::coefficients(std::int64_t n) const { return coefficients(lags(n)); }
 
 Tensor Tno::coefficients(std::int64_t first, std::int64_t last) const {
-  if (options_.par_type != 1 || !causal_ || first < 0 || last <= first)
+  if (options_.depends_on_length() || !causal_ || first < 0 || last <= first)
     throw Error(
-        "[Tno] the coefficients of a range of lags need par_type 1, the causal form and 0 <= first < last, got first " +
+        "[Tno] the coefficients of a range of lags need par_type 1 or 4, the causal form and 0 <= first < last, got "
+        "first " +
         std::to_string(first) + " and last " + std::to_string(last));
   std::vector<double> k;
   for (std::int64_t lag = first; lag < last; ++lag) k.push_back(static_cast<double>(lag));

@@ -34,6 +34,7 @@ constexpr struct {
     {"tnn", R"({"d_model":6,"layers":1,"norm_type":"simplermsnorm","final_norm":"layernorm","tied":false})"},
     {"tnn", R"({"d_model":6,"layers":1,"par_type":2})"},
     {"tnn", R"({"d_model":6,"layers":1,"par_type":3})"},
+    {"tnn", R"({"d_model":6,"layers":2,"par_type":4,"gamma":0.9})"},
 };
 
 std::unique_ptr<Model> made(const char* arch, const char* config, DType dtype) {
@@ -353,6 +354,7 @@ TEST_CASE("token streams: a slow stream states the reason") {
   CHECK(made("gmlp", "{}", DType::f32)->why_stream_is_slow().empty());
   CHECK(made("tnn", "{}", DType::f32)->why_stream_is_slow().empty());
   CHECK(made("tnn", R"({"par_type":2})", DType::f32)->why_stream_is_slow().rfind("with par_type 2 ", 0) == 0);
+  CHECK(made("tnn", R"({"par_type":4})", DType::f32)->why_stream_is_slow().empty());
   CHECK(made("tnn", R"({"par_type":3})", DType::f32)->why_stream_is_slow().rfind("with par_type 3 ", 0) == 0);
 }
 

@@ -36,9 +36,7 @@ struct TnnByFormulas {
 
   // Returns the coefficients (d1) for lag k in a sequence of length n.
   std::vector<double> coefficients(const std::string& name, double k, double n) const {
-    const std::int64_t par_type = config.at("par_type");
-    const double place = par_type == 1 ? k : par_type == 2 ? k / (n - 1) : std::exp(k / (n - 1));
-    Tensor x = project(name + "rpe.pos_proj", Tensor::full({1, 1}, place, DType::f64));
+    Tensor x = project(name + "rpe.pos_proj", tnn_position(config.at("par_type"), k, n));
     const auto layer = [&](const std::string& l, const Tensor& in) {
       return project(name + "rpe." + l + ".2", activation(norm(name + "rpe." + l + ".0", in), act("rpe_act")));
     };
@@ -106,10 +104,11 @@ TEST_CASE("TNN models follow their formulas: every option of the config, random 
   for (Task task : {Task::causal_lm, Task::masked_lm, Task::classifier})
     for (const char* more :
          {"", R"("use_norm":true)", R"("rpe_residual":true,"rpe_layers":2)", R"("use_decay":false)", R"("par_type":2)",
-          R"("use_decay":false,"use_multi_decay":true)", R"("act_type":"exp")", R"("act_type":"exp","normalize":true)",
-          R"("norm_type":"simplermsnorm")", R"("prenorm":false)", R"("prenorm":false,"bias":false)", R"("glu_dim":9)",
-          R"("heads":1,"expand_ratio":1.5)", R"("layers":0)", R"("par_type":3)", R"("tied":false)",
-          R"("final_norm":"simplermsnorm")", R"("norm_type":"simplermsnorm","final_norm":"layernorm","tied":false)"}) {
+          R"("par_type":4)", R"("use_decay":false,"use_multi_decay":true)", R"("act_type":"exp")",
+          R"("act_type":"exp","normalize":true)", R"("norm_type":"simplermsnorm")", R"("prenorm":false)",
+          R"("prenorm":false,"bias":false)", R"("glu_dim":9)", R"("heads":1,"expand_ratio":1.5)", R"("layers":0)",
+          R"("par_type":3)", R"("tied":false)", R"("final_norm":"simplermsnorm")",
+          R"("norm_type":"simplermsnorm","final_norm":"layernorm","tied":false)"}) {
       const std::string option = more;
       if (task != Task::causal_lm && option.find("par_type\":3") != std::string::npos) continue;
       CAPTURE(task_name(task));
@@ -195,7 +194,7 @@ TEST_CASE("TNN: errors") {
   for (const char* config :
        {R"({"depth":3})", R"({"d_model":0})", R"({"heads":0})", R"({"layers":-1})", R"({"rpe_dim":0})",
         R"({"rpe_layers":-1})", R"({"glu_dim":-1})", R"({"seq_len":0})", R"({"expand_ratio":0})",
-        R"({"expand_ratio":-1})", R"({"expand_ratio":1e308})", R"({"par_type":0})", R"({"par_type":4})",
+        R"({"expand_ratio":-1})", R"({"expand_ratio":1e308})", R"({"par_type":0})", R"({"par_type":5})",
         R"({"gamma":-0.1})", R"({"act":"swoosh"})", R"({"dropout":1})", R"({"d_model":1.5})", R"({"use_decay":1})"})
     CHECK_THROWS_AS(lm(config), Error);
 

@@ -118,7 +118,7 @@ TEST_CASE("Tno: gradients") {
   const Tensor x = random_tensor({{2, 2, 5, 3}}, 3);
   const TnnConfig plain = small_rpe();
   for (bool causal : {true, false})
-    for (std::int64_t par_type : {1, 2, 3}) {
+    for (std::int64_t par_type : {1, 2, 3, 4}) {
       if (par_type == 3 && !causal) continue;
       TnnConfig options = plain;
       options.par_type = par_type;
@@ -172,7 +172,7 @@ TEST_CASE("TNN layer: each of its two parts drops its own elements") {
 TEST_CASE("Tno: coefficients and their product follow the definition") {
   const Init init{Random(9), DType::f64};
   const std::int64_t n = 6, h = 2, dim = 3, c = h * dim;
-  for (std::int64_t par_type : {1, 2, 3})
+  for (std::int64_t par_type : {1, 2, 3, 4})
     for (bool causal : {true, false}) {
       if (par_type == 3 && !causal) continue;
       TnnConfig options = small_rpe();
@@ -183,10 +183,9 @@ TEST_CASE("Tno: coefficients and their product follow the definition") {
       const Tensor x = random_tensor({{1, h, n, dim}}, 3);
       const auto got = tno(x).to_vector<double>(), in = x.to_vector<double>();
       const auto t = [&](std::int64_t k, std::int64_t channel) {
-        const double share = static_cast<double>(k) / (n - 1);
-        const double p = par_type == 1 ? static_cast<double>(k) : par_type == 2 ? share : std::exp(share);
+        const Tensor p = tnn_position(par_type, static_cast<double>(k), n);
         return std::pow(0.9, std::abs(static_cast<double>(k))) *
-               rpe(Tensor::full({1, 1}, p, DType::f64)).to_vector<double>()[static_cast<std::size_t>(channel)];
+               rpe(p).to_vector<double>()[static_cast<std::size_t>(channel)];
       };
       double worst = 0;
       for (std::int64_t channel = 0; channel < c; ++channel)

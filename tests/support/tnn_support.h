@@ -1,8 +1,11 @@
 // Helpers for the tests of TNN: small models and options.
 #pragma once
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <string>
+#include <vector>
 
 #include "op_table.h"
 #include "random_parameters.h"
@@ -32,6 +35,21 @@ inline TnnConfig small_rpe(bool residual = false, const std::string& norm_type =
   options.norm_type = norm_type;
   options.bias = bias;
   return options;
+}
+
+// Returns what the relative position encoder reads for lag k in a sequence of n tokens.
+inline Tensor tnn_position(std::int64_t par_type, double k, double n) {
+  const auto number = [](double p) { return Tensor::full({1, 1}, p, DType::f64); };
+  if (par_type == 1) return number(k);
+  if (par_type == 2) return number(k / (n - 1));
+  if (par_type == 3) return number(std::exp(k / (n - 1)));
+  std::vector<double> waves;
+  for (int i = 0; i < 16; ++i) {
+    const double frequency = std::numbers::pi * std::exp2(-0.75 * i);  // 4096^(-i/16)
+    waves.push_back(std::sin(k * frequency));
+    waves.push_back(std::cos(k * frequency));
+  }
+  return Tensor::from(waves, {1, 32});
 }
 
 }  // namespace weft::test

@@ -143,7 +143,7 @@ Json toeplitz(const weft::Tnn& model, std::int64_t length) {
   const weft::TnnConfig& options = first.options();
   const weft::PatchGrid grid = weft::mixing_grid("tnn", options.mixing, model.input());
   if (grid.defined()) length = grid.rows;
-  const std::int64_t n = options.par_type == 1 ? std::min(length, most_lags) : length;
+  const std::int64_t n = options.depends_on_length() ? length : std::min(length, most_lags);
   const std::vector<double> lags = range(first.causal() ? 0 : 1 - n, n);
   const std::size_t per_point = (lags.size() + most_points - 1) / most_points;
   std::vector<double> points;

@@ -66,7 +66,7 @@ struct TnnConfig {
   bool use_decay = true;                ///< multiplies the coefficient of lag ±k by gamma^k
   bool use_multi_decay = false;         ///< like use_decay, but with a learned gamma for each channel
   double gamma = 0.99;                  ///< the decay, 0 … 1
-  std::int64_t par_type = 1;            ///< 1: positions are k; 2: k/(n-1); 3 (only causal): exp(k/(n-1))
+  std::int64_t par_type = 1;            ///< 1: position k; 2: k/(n-1); 3 (only causal): exp(k/(n-1)); 4: waves of k
   std::string act_type = "none";        ///< activation of the coefficients
   bool normalize = false;               ///< divides each sum by the sum of its coefficients
   std::string norm_type = "layernorm";  ///< or "simplermsnorm"; the type of all norms except the final one
@@ -77,6 +77,11 @@ struct TnnConfig {
   std::string final_norm = "";          ///< type of the norm before the head; "": norm_type
   std::string mixing = "sequence";      ///< or "picture": mixes along the rows and the columns of a picture's patches
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
+
+  /// Whether all coefficients change with the length of the sequence, as they do with par_type 2 and 3.
+  bool depends_on_length() const noexcept { return par_type == 2 || par_type == 3; }
+  /// The number of channels of a position, which the relative position encoder reads.
+  std::int64_t position_channels() const noexcept { return par_type == 4 ? 32 : 1; }
 
   /// Lists the fields (see weft/config.h).
   template <class Self, class Visit>
@@ -101,8 +106,9 @@ struct TnnConfig {
           "the same with a gamma for each channel, learned, between gamma and 1; not with use_decay");
     visit("gamma", self.gamma, "the decay, 0 to 1; 1: none");
     visit("par_type", self.par_type,
-          "the encoder's input for lag k: k (1), k/(n-1) (2) or, only if causal, exp(k/(n-1)) (3); with 2 and 3 "
-          "everything changes with the length n, so that generating a token costs a forward pass");
+          "the encoder's input for lag k: k (1), k/(n-1) (2), exp(k/(n-1)) (3, only if causal), or 16 sines and 16 "
+          "cosines of k with periods of 2 to about 5000 tokens (4), for coefficients that change quickly from lag to "
+          "lag; with 2 and 3 everything changes with the length n, so that generating a token costs a forward pass");
     visit("act_type", self.act_type, "activation of the coefficients; none: they may have any sign");
     visit("normalize", self.normalize, "sums over tokens are divided by the sum of their coefficients");
     visit("norm_type", self.norm_type, "type of every norm except final_norm: layernorm or simplermsnorm");
@@ -129,7 +135,7 @@ class Rpe : public Layer<Rpe> {
  public:
   /// Throws an Error if a size is below 1, or rpe_layers below 0.
   Rpe(std::int64_t outdim, const TnnConfig& options, const Init& init);
-  /// positions (k, 1) -> (k, outdim).
+  /// positions (k, options.position_channels()) -> (k, outdim).
   Tensor operator()(const Tensor& positions) const;
   /// Returns an upper bound of |rpe(p)| in each channel (outdim), for any p. The bound is infinite if act grows faster
   /// than its argument.
@@ -192,14 +198,14 @@ class Tno : public Layer<Tno> {
   /// they are those of the m = n lags 0 … n-1, otherwise those of the m = 2n-1 lags -(n-1) … n-1.
   Tensor coefficients(std::int64_t n) const;
   /// Returns only the coefficients of the lags first … last-1, (last-first, h·dim). They equal the coefficients of
-  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, par_type is 1, and 0 <=
-  /// first < last.
+  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, par_type is 1 or 4, and
+  /// 0 <= first < last.
   Tensor coefficients(std::int64_t first, std::int64_t last) const;
   /// Returns a lag L such that the coefficients of all lags k >= L are together smaller than the rounding error,
   /// however many there are. In each channel, Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53
   /// in f64, or all coefficients are 0. L follows from |t_k| <= gamma^k · max |rpe|. The weights of the encoder's last
   /// layer give an upper bound of this maximum over all positions. Returns the largest int64 if there is no such L: if
-  /// gamma is 1, or if act_type is not 0 at 0. Call it only for a causal operator with par_type 1.
+  /// gamma is 1, or if act_type is not 0 at 0. Call it only for a causal operator with par_type 1 or 4.
   std::int64_t significant_lags() const;
   /// The options that the constructor received.
   const TnnConfig& options() const noexcept { return options_; }
