@@ -1,12 +1,12 @@
 // node browser.mjs BROWSER FOLDER URL [SCRIPT]: opens the page in a headless browser whose profile is in FOLDER, waits
 // until the page is no longer busy, runs the script, which is the body of an asynchronous function, and prints what it
-// returns. Fails if the page logs anything.
+// returns. Fails if the page logs anything. BROWSER_OPTIONS is one more option of the browser.
 import { spawn } from "node:child_process";
 
 const [program, profile, url, script = "return state();"] = process.argv.slice(2);
 const limit = 120;  // seconds
 const browser = spawn(program, ["--headless", "--no-sandbox", "--disable-gpu", `--user-data-dir=${profile}`,
-  "--remote-debugging-pipe", "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  "--remote-debugging-pipe", ...(process.env.BROWSER_OPTIONS ? [process.env.BROWSER_OPTIONS] : []), "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
 
 // Messages in both directions are JSON objects that end with a zero byte.
 const [, , , requests, answers] = browser.stdio;

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# check.sh WEFT FOLDER: writes pages with weft page and the engine in FOLDER, and opens them in a headless browser. The
-# pages must show what the command prints. Skipped without the engine (cmake --build --preset wasm) or without chromium.
+# check.sh WEFT FOLDER [FOLDER WITHOUT VECTORS]: writes pages with weft page and the engine in FOLDER, and opens them in a
+# headless browser. The pages must show what the command prints. The second engine runs in a browser without WebAssembly's
+# vectors. Skipped without the engine (cmake --build --preset wasm) or without chromium.
 set -euo pipefail
 weft=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 engine=$(realpath -m "$2")/weft-page.wasm.gz
+scalar=$(realpath -m "${3:-none}")/weft-page.wasm.gz
 [ -f "$engine" ] || { echo "skipped: the pages of weft page (missing: the build for WebAssembly)"; exit 77; }
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
   { echo "skipped: the pages of weft page (missing: chromium)"; exit 77; }
@@ -23,6 +25,7 @@ train() { "$weft" train $small "$@" >log 2>&1 || { cat log >&2; exit 1; }; }
 train --arch gmlp --text text --steps 60 --out gmlp
 train --arch tnn --text text --steps 60 --out tnn
 train --arch gmlp --data rows.csv --steps 60 --out classifier
+train --arch fnet --data rows.csv --steps 60 --out fourier
 train --arch fnet --task masked-lm --text text --steps 1 --out masked
 
 # write MODEL: writes MODEL.html
@@ -55,12 +58,46 @@ shown=$(run classifier '' 'type("text", "a red thing"); const first = at("bars")
   return first.startsWith("red <i>&") + " " + first.split("%").length + " " + at("bars").children.length;')
 [ "$shown" = "true 4 0" ] || fail "classifier: typing: $shown"
 
+# The pictures have a row and a column for each token, and numbers that the report's page also shows.
+write fourier
+for model in gmlp classifier fourier; do
+  shown=$(run $model 'red%20green%20blue' 'const rows = at("table").querySelectorAll("tbody tr");
+    return `${rows.length} ${rows[0].cells.length} ${rows[1].cells[0].textContent} ${at("layer").options.length}`;')
+  case $model in
+    gmlp) expected="14 15 e 2" ;;
+    classifier) expected="3 4 green 2" ;;
+    fourier) expected="3 4 green 1" ;;
+  esac
+  [ "$shown" = "$expected" ] || fail "$model: the picture has \"$shown\", expected \"$expected\""
+done
+shown=$(run fourier 'red%20green%20blue' 'const cell = at("table").querySelectorAll("tbody tr")[1].cells[2];
+  return `${cell.title} ${cell.className}`;')
+[ "$shown" = "green ← green: -0.500 negative" ] || fail "fourier: the cell is \"$shown\""
+shown=$(run tnn '12' 'const row = (i) => Array.from(at("table").querySelectorAll("tbody tr")[i].cells).slice(1);
+  type("prompt", "1234"); const before = row(2)[1].title; at("layer").value = 1; at("layer").dispatchEvent(new Event("change"));
+  return [row(0)[1].title === "", row(1)[0].title.split(":")[1] === row(3)[2].title.split(":")[1], row(2)[1].title !== before]
+    .join(" ");')
+[ "$shown" = "true true true" ] || fail "tnn: the picture is not causal, not Toeplitz, or the same for all layers: $shown"
+shown=$(run gmlp '' 'type("prompt", "line 7: the quick brown fox jumps over"); return at("shown").textContent;')
+[ "$shown" = "These are the first 16 of 38 tokens." ] || fail "gmlp: a longer text: $shown"
+
 sed 's/"version":"[^"]*"/"version":"9.9"/' gmlp.html >other.html
 [[ $(run other '' 'return state() + at("error").textContent;') == failed*9.9* ]] || fail "an engine of another version"
 sed '/id="model"/s/id="model">.\{400\}/id="model">/' gmlp.html >damaged.html
 [[ $(run damaged '') == failed ]] || fail "a damaged model goes unnoticed"
 sed 's/at("title").textContent = data.title/console.error("here")/' gmlp.html >loud.html
 ! node "$here/browser.mjs" "$browser" "$work/profile" "file://$work/loud.html" >/dev/null 2>&1 || fail "a message goes unnoticed"
+
+# Without SSSE3 and SSE4.1, V8 refuses vectors.
+export BROWSER_OPTIONS="--js-flags=--no-enable-ssse3 --no-enable-sse4-1"
+shown=$(run classifier 'red' 'return state() + at("error").textContent;')
+[[ $shown == failed*vectors*--engine* ]] || fail "a browser without vectors: $shown"
+if [ -f "$scalar" ]; then
+  "$weft" page classifier --engine "$scalar" --out scalar.html >log 2>&1 || fail "$(cat log)"
+  shown=$(run scalar 'the%20green%20thing' 'return at("bars").firstChild.querySelector(".name").textContent;')
+  [ "$shown" = "${best%%$'\t'*}" ] || fail "without vectors: the page shows \"$shown\" first"
+fi
+unset BROWSER_OPTIONS
 
 refused() {  # refused MESSAGE ARGUMENT...
   local message=$1

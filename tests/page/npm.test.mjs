@@ -36,6 +36,14 @@ for (const [name, classes] of Object.entries(expected))
     for (const { label, probability } of found) assert.ok(Math.abs(probability - classes[label]) < 1e-3, label);
   });
 
+test("tokens have the texts that the tokenizer gives them", async () => {
+  const writer = await model("gmlp-causal-lm");
+  assert.deepEqual(await writer.tokenize("5 plus"), ["5", " ", "p", "l", "u", "s"]);
+  assert.deepEqual(await writer.tokenize(""), []);
+  const classifier = await model("gmlp-classifier");
+  assert.deepEqual(await classifier.tokenize("the sum 7"), ["the", "sum", "7"]);
+});
+
 test("samples depend on the seed and on the options alone", async () => {
   const writer = await model("gmlp-causal-lm");
   const options = { tokens: 30, temperature: 2, seed: 5 };

@@ -8,9 +8,14 @@ endif()
 set(EMSCRIPTEN_SYSTEM_PROCESSOR wasm32)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE BOTH)
 include(${root}/cmake/Modules/Platform/Emscripten.cmake)
+# WEFT_WASM_SIMD=OFF is for browsers without vectors, where weft is several times slower.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WEFT_WASM_SIMD)
+if(NOT DEFINED WEFT_WASM_SIMD OR WEFT_WASM_SIMD)
+  set(simd -msimd128)
+endif()
 # Without the limit of 0, -Os inlines nothing.
-set(CMAKE_C_FLAGS_INIT -msimd128)
-set(CMAKE_CXX_FLAGS_INIT "-msimd128 -fwasm-exceptions -sINLINING_LIMIT=0")
+set(CMAKE_C_FLAGS_INIT "${simd}")
+set(CMAKE_CXX_FLAGS_INIT "${simd} -fwasm-exceptions -sINLINING_LIMIT=0")
 # Emscripten 3.1.6 mistakes node 18 and newer for a browser when it loads a program asynchronously.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-sWASM_ASYNC_COMPILATION=0 -sALLOW_MEMORY_GROWTH=1")
 list(APPEND CMAKE_INCLUDE_PATH /usr/include)  # for libraries that are headers alone

@@ -33,11 +33,22 @@ function systemOf(module, memory) {
   return system;
 }
 
+// A module with one function that uses a vector: (v128.const 0, drop).
+const vectors = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12,
+  ...new Array(16).fill(0), 26, 11];
+
 /** The engine. Models that it loads share its memory. */
 export class Engine {
   /** Makes an engine from the bytes of weft-page.wasm. */
   static async make(bytes) {
-    const module = await WebAssembly.compile(bytes);
+    let module;
+    try {
+      module = await WebAssembly.compile(bytes);
+    } catch (error) {
+      if (WebAssembly.validate(new Uint8Array(vectors))) throw error;
+      throw new Error("This browser does not support WebAssembly's vectors. A page works without them if it is made with " +
+        "the engine of build-wasm-scalar (weft page --engine FILE).");
+    }
     const engine = new Engine();
     const instance = await WebAssembly.instantiate(module, systemOf(module, () => engine.calls.memory));
     engine.calls = instance.exports;
@@ -102,6 +113,12 @@ export class Model {
   free() {
     this.engine.calls.free_model(this.handle);
     this.handle = 0;
+  }
+
+  /** Returns the text of each token of a text. */
+  tokenize(text) {
+    const { engine, handle } = this;
+    return JSON.parse(engine.withText(text, (pointer) => engine.text(engine.checked(engine.calls.tokenize(handle, pointer)))));
   }
 
   /** Returns the label and the probability of each class, the most probable class first. */

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "page/parts.h"
-#include "report/json.h"
 #include "report/page.h"
 
 namespace page {
@@ -19,7 +18,8 @@ std::string base64(const std::string& bytes) { return report::base64({bytes.begi
 }  // namespace
 
 std::string make_page(const Contents& contents) {
-  const report::Json data{{"title", contents.title}, {"kind", contents.kind}, {"version", WEFT_VERSION}};
+  const report::Json data{
+      {"title", contents.title}, {"kind", contents.kind}, {"version", WEFT_VERSION}, {"mixing", contents.mixing}};
   return report::filled(frame, {{"{{title}}", report::escaped(contents.title)},
                                 {"{{version}}", WEFT_VERSION},
                                 {"{{style}}", style},

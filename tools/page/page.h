@@ -2,13 +2,16 @@
 #pragma once
 #include <string>
 
+#include "report/json.h"
+
 namespace page {
 
 struct Contents {
   std::string title;
-  std::string kind;    // what the model does, for the reader of the page
-  std::string engine;  // weft-page.wasm, compressed by gzip
-  std::string model;   // model.safetensors
+  std::string kind;     // what the model does, for the reader of the page
+  std::string engine;   // weft-page.wasm, compressed by gzip
+  std::string model;    // model.safetensors
+  report::Json mixing;  // how the layers mix tokens, as in mixing.js, or null
 };
 
 // Returns page.html with style, script and contents inserted. The title is escaped, so that it can't end an element.

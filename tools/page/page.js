@@ -42,10 +42,11 @@ function row({ label, probability }) {
   return element("li", "", name, element("span", "track", bar), element("span", "share", share));
 }
 
-function showClassifier(model, text) {
+function showClassifier(model, text, drawMixing) {
   const update = () => {
     say("ready");
     try {
+      drawMixing(at("text").value);
       const start = performance.now();
       const classes = at("text").value.trim() === "" ? [] : model.classify(at("text").value);
       at("took").textContent = classes.length === 0 ? "" : `${(performance.now() - start).toFixed(1)} ms`;
@@ -87,7 +88,7 @@ async function write(model, prompt, settings, stopped) {
   show();
 }
 
-function showWriter(model, text) {
+function showWriter(model, text, drawMixing) {
   let stopping = false;
   const number = (id) => at(id).valueAsNumber;
   const begin = async () => {
@@ -112,10 +113,19 @@ function showWriter(model, text) {
     event.preventDefault();
     begin();
   });
+  const look = () => {
+    try {
+      drawMixing(at("prompt").value);
+      if (!at("write").disabled) say("ready");
+    } catch (error) {
+      say("refused", error.message);
+    }
+  };
   at("stop").addEventListener("click", () => (stopping = true));
+  at("prompt").addEventListener("input", look);
   at("prompt").value = text;
   at("writer").hidden = false;
-  say("ready");
+  look();
   if (text !== "") begin();
 }
 
@@ -133,7 +143,8 @@ try {
   const { architecture, parameters } = model.info;
   at("about").textContent = `${data.kind} (${architecture}, ${parameters.toLocaleString("en")} parameters). ` +
     "It runs in this page: your text stays on this device.";
-  (model.info.task === "classifier" ? showClassifier : showWriter)(model, textInAddress());
+  const show = model.info.task === "classifier" ? showClassifier : showWriter;
+  show(model, textInAddress(), showMixing(model, data.mixing));
 } catch (error) {
   at("about").textContent = "";
   say("failed", error.message);

@@ -1,8 +1,10 @@
 #include <weft/checkpoint.h>
 #include <weft/classifier.h>
 #include <weft/error.h>
+#include <weft/fnet.h>
 #include <weft/os.h>
 #include <weft/quantize.h>
+#include <weft/tnn.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,6 +17,7 @@
 #include "options/checkpoint_option.h"
 #include "page/engine_file.h"
 #include "page/page.h"
+#include "report/learned.h"
 
 namespace {
 
@@ -75,6 +78,18 @@ std::string quantized(const PageCommand& o, weft::Checkpoint& checkpoint) {
   return weft::os::read_file(folder.path() + "/model.safetensors");
 }
 
+// Returns how the layers mix the first tokens of a text, for mixing.js. Returns null if the weights change with the
+// length of the text.
+report::Json mixing_of(const weft::Model& model) {
+  constexpr std::int64_t tokens = 32;
+  if (dynamic_cast<const weft::Fnet*>(&model) != nullptr) return {{"kind", "fourier"}, {"length", tokens}};
+  const auto* tnn = dynamic_cast<const weft::Tnn*>(&model);
+  if (tnn != nullptr && !tnn->layers().empty() &&
+      tnn->layers().front().token_mixer().toep().options().depends_on_length())
+    return nullptr;
+  return report::learned_weights(model, tokens);
+}
+
 // Throws an Error if --out can't be written, or if it is an existing file that is not such a page.
 void check_out(const PageCommand& o) {
   if (o.out.empty()) throw UsageError("give --out, the file of the page");
@@ -100,6 +115,7 @@ int write_page(const PageCommand& o) {
   check_model(checkpoint);
   contents.title = o.title.empty() ? name_of(o) : o.title;
   contents.kind = checkpoint.model->task() == weft::Task::classifier ? "A classifier of texts" : "A language model";
+  contents.mixing = mixing_of(*checkpoint.model);
   contents.model = quantized(o, checkpoint);
   const std::string html = page::make_page(contents);
   weft::os::AtomicFile file(o.out);

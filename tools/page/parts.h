@@ -5,6 +5,6 @@ namespace page {
 
 extern const char* const frame;   // page.html
 extern const char* const style;   // page.css
-extern const char* const script;  // engine.js and page.js, one after the other
+extern const char* const script;  // engine.js, report/grid.js, mixing.js and page.js, one after the other
 
 }  // namespace page

@@ -4,6 +4,7 @@
 #include <weft/weft_c.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,8 +13,13 @@
 
 namespace {
 
-std::string description;
+std::string json_text;
 std::vector<double> probabilities;
+
+const char* as_text(const nlohmann::json& json) {
+  json_text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text.c_str();
+}
 
 }  // namespace
 
@@ -55,8 +61,26 @@ EXPORTED(describe) const char* page_describe(const weft_model* model) {
   all["vocabulary"] = info.vocabulary;
   all["outputs"] = info.outputs;
   all["labels"] = labels;
-  description = all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return description.c_str();
+  return as_text(all);
+}
+
+// Returns a JSON array with the text of each of the text's tokens.
+EXPORTED(tokenize) const char* page_tokenize(const weft_model* model, const char* text) {
+  const std::size_t size = std::strlen(text);
+  std::size_t count = 0;
+  const weft_status status = weft_encode(model, text, size, nullptr, 0, &count);
+  if (status != WEFT_OK && status != WEFT_BUFFER_TOO_SMALL) return nullptr;
+  std::vector<std::int64_t> tokens(count);
+  if (weft_encode(model, text, size, tokens.data(), count, &count) != WEFT_OK) return nullptr;
+  nlohmann::json symbols = nlohmann::json::array();
+  for (const std::int64_t token : tokens) {
+    std::size_t bytes = 0;  // with the zero byte at the end
+    if (weft_decode(model, &token, 1, nullptr, 0, &bytes) != WEFT_BUFFER_TOO_SMALL) return nullptr;
+    std::string symbol(bytes, '\0');
+    if (weft_decode(model, &token, 1, symbol.data(), bytes, &bytes) != WEFT_OK) return nullptr;
+    symbols.push_back(symbol.c_str());
+  }
+  return as_text(symbols);
 }
 
 // Returns the probability of each of the model's outputs.

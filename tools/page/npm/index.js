@@ -25,6 +25,10 @@ export class Model {
     this.info = Object.freeze(model.info);
   }
 
+  async tokenize(text) {
+    return this.#model.tokenize(text);
+  }
+
   async classify(text) {
     return this.#model.classify(text);
   }
