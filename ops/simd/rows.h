@@ -80,29 +80,50 @@ inline void in_whole_vectors(std::int64_t n, T* const (&y)[Outs], const T* const
     for (std::int64_t i = 0; i < rest && y[k]; ++i) y[k][whole + i] = out[k][i];
 }
 
-// K sums along a row of n elements. f(at, a) adds a vector of terms to each a[k]. Padding must add 0. Each sum has four
-// accumulators, so that additions don't wait for each other.
+// K sums along a row of n elements. f(at, a) adds a vector of terms to each a[k]. Padding must add 0. Element i is added
+// to partial sum i mod `partial_sums`, and these are added halves to halves. The order is the same on all instruction
+// sets. Larger: more accumulators on those with short vectors. Smaller: additions wait for each other.
+// bench: weft-bench --benchmark_filter='norm|softmax'
+template <class T>
+inline constexpr std::int64_t partial_sums = 128 / std::int64_t{sizeof(Computed<T>)};
+
 template <class T, int K>
 struct Sums {
   Computed<T> of[K];
 };
 
+// Adds the second half of `count` elements of v to the first half, then continues with the first half, until one is left.
+template <int count, int K, class V>
+WEFT_INLINE inline void add_halves(V (*v)[K]) noexcept {
+  if constexpr (count > 1) {
+    repeat<count / 2 * K>([&](auto s)
+                              WEFT_INLINE { v[s.value / K][s.value % K] += v[count / 2 + s.value / K][s.value % K]; });
+    add_halves<count / 2, K>(v);
+  }
+}
+
 template <class T, int K, class F>
 inline Sums<T, K> sums(std::int64_t n, F f) noexcept {
   constexpr std::int64_t step = lanes<T>;
-  Vec<T> a[K], b[K], c[K], d[K];
-  for (int k = 0; k < K; ++k) a[k] = b[k] = c[k] = d[k] = Vec<T>(0);
+  constexpr int vectors = static_cast<int>(partial_sums<T> / step);
+  Vec<T> a[vectors][K];
+  repeat<vectors * K>([&](auto s) WEFT_INLINE { a[s.value / K][s.value % K] = Vec<T>(0); });
   std::int64_t i = 0;
-  for (; i + 4 * step <= n; i += 4 * step) {
-    f(Whole{i}, a);
-    f(Whole{i + step}, b);
-    f(Whole{i + 2 * step}, c);
-    f(Whole{i + 3 * step}, d);
-  }
-  for (; i + step <= n; i += step) f(Whole{i}, a);
-  if (i < n) f(Rest{i, n - i}, b);
+  for (; i + vectors * step <= n; i += vectors * step)
+    repeat<vectors>([&](auto v) WEFT_INLINE { f(Whole{i + v.value * step}, a[v.value]); });
+  if (i < n)
+    for (int v = 0; v < vectors; ++v, i += step) {  // each accumulator is in the first place once
+      if (i + step <= n) f(Whole{i}, a[0]);
+      else if (i < n) f(Rest{i, n - i}, a[0]);
+      repeat<K>([&](auto k) WEFT_INLINE {
+        const Vec<T> first = a[0][k.value];
+        repeat<vectors - 1>([&](auto w) WEFT_INLINE { a[w.value][k.value] = a[w.value + 1][k.value]; });
+        a[vectors - 1][k.value] = first;
+      });
+    }
   Sums<T, K> result;
-  for (int k = 0; k < K; ++k) result.of[k] = simd::sum((a[k] + b[k]) + (c[k] + d[k]));
+  add_halves<vectors, K>(a);
+  repeat<K>([&](auto k) WEFT_INLINE { result.of[k.value] = simd::sum(a[0][k.value]); });
   return result;
 }
 

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <optional>
 
+#include "every_isa.h"
 #include "weft/context.h"
 
 namespace weft::test {
@@ -111,6 +113,22 @@ TEST_CASE("op table: every instruction set") {
       ContextScope scope(context);
       check_close(differentiate(c.run, make_inputs(c), needs), want, 1e-11);
       check_close(differentiate(c.run, single_inputs(c), needs), want, c.f32_tolerance);
+    }
+  }
+}
+
+TEST_CASE("op table: the same bits on all instruction sets with fused multiply-adds") {
+  for (const OpCase& c : all_op_cases()) {
+    CAPTURE(c.name);
+    const auto needs = differentiable_inputs(c);
+    for (const auto& inputs : {make_inputs(c), single_inputs(c)}) {
+      std::optional<Differentiated> first;
+      for_every_isa([&] {
+        if (!has_fused_multiply_add(Context::current().isa())) return;
+        const Differentiated got = differentiate(c.run, inputs, needs);
+        if (first) CHECK(same_results(got, *first));
+        else first = got;
+      });
     }
   }
 }

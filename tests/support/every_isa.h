@@ -2,11 +2,18 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <string>
 #include <type_traits>
 
 #include "weft/context.h"
 
 namespace weft::test {
+
+// Whether the kernels use fused multiply-adds. All instruction sets that have them give the same bits.
+inline bool has_fused_multiply_add(Isa isa) {
+  const std::string name = isa_name(isa);
+  return name != "sse2" && name != "generic";
+}
 
 // Calls f() or f(context) once per instruction set, with a current context that uses it.
 template <class F>

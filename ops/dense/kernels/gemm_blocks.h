@@ -19,7 +19,7 @@ struct Blocks {
   // The size of a task's part of C. Larger: packed blocks are read less often. Smaller: the threads finish at the same
   // time.
   std::int64_t mc, nc;
-  int dot_rows, dot_columns;  // `dot` keeps dot_rows × dot_columns sums in registers
+  int dot_rows, dot_columns;  // `dot` keeps dot_rows × dot_columns sums in registers, each of dot_lanes partial sums
   int few_rows, few_vectors;  // `rows` keeps few_rows × few_vectors sums
   int panel_sums;             // `dot_panels` keeps this many sums
   // If rows of A are read in place, a load broadcasts each unit. On NEON there is one such load for three products, and
@@ -66,7 +66,7 @@ inline constexpr Blocks blocks = {.mr = 8,
                                   .mc = 120,
                                   .nc = 252,
                                   .dot_rows = 4,
-                                  .dot_columns = 4,
+                                  .dot_columns = 3,
                                   .few_rows = 8,
                                   .few_vectors = 3,
                                   .panel_sums = 16,
@@ -86,6 +86,11 @@ inline constexpr Blocks blocks = {.mr = 4,
                                   .few_vectors = 2,
                                   .panel_sums = 8};
 #endif
+
+// The number of partial sums of each sum of `dot`: 32 bytes with fused multiply-adds, so that all instruction sets that
+// have them add in the same order.
+template <class T>
+inline constexpr int dot_lanes = WEFT_HAS_FMA ? 32 / int{sizeof(Computed<T>)} : int{simd::lanes<T>};
 
 // Reads the first n elements of p, or a whole vector if there are more.
 template <class T>

@@ -4,31 +4,80 @@
 
 namespace weft::detail::WEFT_ISA {
 
+// A dot product has dot_lanes partial sums. Partial sum l is the sum of the products of the units p = l, l + dot_lanes, …
+// The partial sums of two columns fill a vector of AVX-512. Those of one column fill two vectors of NEON.
+template <class T>
+inline constexpr int columns_of_vector = simd::lanes<T> > dot_lanes<T> ? 2 : 1;
+template <class T>
+inline constexpr int vectors_of_column = simd::lanes<T> < dot_lanes<T> ? 2 : 1;
+
+// Reads n elements of each of C columns, starting at p, into as many vectors as they fill. If the last vector has space
+// for another column, it repeats its column.
+template <int C, class T>
+WEFT_INLINE inline void read_columns(const T* p, std::int64_t column, std::int64_t n, Vec<T>* y) noexcept {
+#if WEFT_HAS_AVX512
+  repeat<(C + 1) / 2>([&](auto j) WEFT_INLINE {
+    constexpr int first = 2 * j.value, second = first + 1 < C ? first + 1 : first;
+    y[j.value] = read_halves(p + first * column, p + second * column, n);
+  });
+#else
+  repeat<C>([&](auto j) WEFT_INLINE { y[j.value] = read_units(p + j.value * column, n); });
+#endif
+}
+
+template <int D>
+struct Exchanged {
+  static constexpr int at(int i) { return i ^ D; }
+};
+// Adds the lanes of each column of v, halves to halves, and writes the sums to c.
+template <class T, int Width = dot_lanes<T> / 2>
+WEFT_INLINE inline void put_columns(Vec<T> v, int columns, Computed<T>* c, std::int64_t c_column,
+                                    bool accumulate) noexcept {
+  if constexpr (columns_of_vector<T> == 1) {
+    put(c, simd::sum(v), accumulate);
+  } else if constexpr (Width > 0) {
+    put_columns<T, Width / 2>(v + simd::shuffled<Exchanged<Width>>(v, v), columns, c, c_column, accumulate);
+  } else {
+    Computed<T> sums[simd::lanes<T>];
+    simd::store(sums, v);
+    for (int j = 0; j < columns; ++j) put(c + j * c_column, sums[j * dot_lanes<T>], accumulate);
+  }
+}
+
 // Computes R × C dot products together. Prefetches columns prefetch_begin … prefetch_end of b.
 template <int R, int C, class T>
 void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, Computed<T>* c,
                std::int64_t c_row, std::int64_t c_column, bool accumulate, int prefetch_begin,
                int prefetch_end) noexcept {
-  Vec<T> sums[R * C];
-  repeat<R * C>([&](auto s) WEFT_INLINE { sums[s.value] = Vec<T>(0); });
-  const auto step = [&](std::int64_t p, std::int64_t rest) WEFT_INLINE {
-    Vec<T> y[C];
-    repeat<C>([&](auto j) WEFT_INLINE { y[j.value] = read_units(b + j.value * b_column + p, rest); });
+  constexpr int H = vectors_of_column<T>, per_vector = columns_of_vector<T>, V = (C + per_vector - 1) / per_vector;
+  constexpr std::int64_t width = unit<T> * dot_lanes<T> / H;  // elements of a column in a vector
+  Vec<T> sums[H][R * V];
+  repeat<H * R * V>([&](auto s) WEFT_INLINE { sums[s.value / (R * V)][s.value % (R * V)] = Vec<T>(0); });
+  const auto step = [&](Vec<T>* sum, std::int64_t p, std::int64_t rest) WEFT_INLINE {
+    Vec<T> y[V];
+    read_columns<C>(b + p, b_column, rest, y);
     repeat<R>([&](auto i) WEFT_INLINE {
-      const Vec<T> x = read_units(a + i.value * a_row + p, rest);
-      repeat<C>([&](auto j) WEFT_INLINE {
-        Vec<T>& sum = sums[i.value * C + j.value];
-        sum = multiply_add<T>(x, y[j.value], sum);
+      Vec<T> x;
+      read_columns<1>(a + i.value * a_row + p, 0, rest, &x);
+      repeat<V>([&](auto v) WEFT_INLINE {
+        Vec<T>& s = sum[i.value * V + v.value];
+        s = multiply_add<T>(x, y[v.value], s);
       });
     });
-    for (int j = prefetch_begin; j < prefetch_end; ++j) __builtin_prefetch(b + j * b_column + p);
   };
-  constexpr std::int64_t width = unit<T> * simd::lanes<T>;
   std::int64_t p = 0;
-  for (; p + width <= k; p += width) step(p, width);
-  if (p < k) step(p, k - p);
-  repeat<R * C>([&](auto s) WEFT_INLINE {
-    put(c + s.value / C * c_row + s.value % C * c_column, simd::sum(sums[s.value]), accumulate);
+  for (; p + H * width <= k; p += H * width) {
+    repeat<H>([&](auto h) WEFT_INLINE { step(sums[h.value], p + h.value * width, width); });
+    for (int j = prefetch_begin; j < prefetch_end; ++j) __builtin_prefetch(b + j * b_column + p);
+  }
+  repeat<H>([&](auto h) WEFT_INLINE {
+    if (const std::int64_t rest = k - p - h.value * width; rest > 0) step(sums[h.value], p + h.value * width, rest);
+  });
+  repeat<R * V>([&](auto s) WEFT_INLINE {
+    constexpr int i = s.value / V, j = s.value % V * per_vector;
+    if constexpr (H == 2) sums[0][s.value] += sums[1][s.value];
+    put_columns<T>(sums[0][s.value], C - j < per_vector ? C - j : per_vector, c + i * c_row + j * c_column, c_column,
+                   accumulate);
   });
 }
 

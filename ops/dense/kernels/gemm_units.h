@@ -75,6 +75,29 @@ WEFT_INLINE inline Vec<T> read_units(const T* p, std::int64_t n) noexcept {
   }
 }
 
+#if WEFT_HAS_AVX512
+// Reads half a vector of adjacent units from p, and another one from q. Of each, the first n elements exist, or a whole
+// half if there are more.
+template <class T>
+WEFT_INLINE inline Vec<T> read_halves(const T* p, const T* q, std::int64_t n) noexcept {
+  constexpr std::int64_t all = unit<T> * simd::lanes<T> / 2;
+  T buffer[2 * all];
+  if (n < all) {
+    for (std::int64_t i = 0; i < all; ++i) {
+      buffer[i] = i < n ? p[i] : T{};
+      buffer[all + i] = i < n ? q[i] : T{};
+    }
+    p = buffer;
+    q = buffer + all;
+  }
+  __m256i low, high;
+  __builtin_memcpy(&low, p, sizeof low);
+  __builtin_memcpy(&high, q, sizeof high);
+  const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  return reinterpret_cast<typename Vec<T>::register_type>(both);
+}
+#endif
+
 // Reads the first n elements of p, or a whole vector if there are more. The bits of each element are in a 32-bit word.
 WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noexcept {
 #if WEFT_HAS_MASKS

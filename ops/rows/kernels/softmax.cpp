@@ -27,16 +27,6 @@ Computed<T> row_max(const T* x, std::int64_t n) noexcept {
   return simd::max(simd::max(simd::max(m[0], m[1]), simd::max(m[2], m[3])));
 }
 
-// The sum of f(x[i], …) over a row. For the padding, f must return 0.
-template <class T, class F, class... X>
-T row_sum(F f, std::int64_t n, T fill, const X*... x) noexcept {
-  Vec<T> s(0);
-  std::int64_t i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>) s += f(simd::load(x + i)...);
-  if (i < n) s += f(simd::load_n(x + i, n - i, fill)...);
-  return simd::sum(s);
-}
-
 template <class T>
 T first(simd::Batch<T> v) noexcept {
   T each[lanes<T>];
@@ -81,7 +71,9 @@ void softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexcept 
 template <class T>
 void softmax_backward(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    const Vec<T> dot(row_sum<Computed<T>>([](Vec<T> a, Vec<T> b) noexcept { return a * b; }, n, 0, y, dy));
+    const auto sum =
+        simd::sums<T, 1>(n, [=](auto at, Vec<T>* a) noexcept { a[0] = simd::fma(at.load(y), at.load(dy), a[0]); });
+    const Vec<T> dot(sum.of[0]);
     simd::map([dot](Vec<T> p, Vec<T> d) noexcept { return p * (d - dot); }, dx, n, y, dy);
   }
 }
@@ -98,7 +90,7 @@ void log_softmax_rows(const T* x, T* y, std::int64_t rows, std::int64_t n) noexc
 template <class T>
 void log_softmax_backward(const T* y, const T* dy, T* dx, std::int64_t rows, std::int64_t n) noexcept {
   for (std::int64_t r = 0; r < rows; ++r, y += n, dy += n, dx += n) {
-    const Vec<T> sum(row_sum<Computed<T>>([](Vec<T> d) noexcept { return d; }, n, 0, dy));
+    const Vec<T> sum(simd::sums<T, 1>(n, [dy](auto at, Vec<T>* a) noexcept { a[0] += at.load(dy); }).of[0]);
     simd::map([sum](Vec<T> v, Vec<T> d) noexcept { return simd::fnma(math::exp(v), sum, d); }, dx, n, y, dy);
   }
 }
