@@ -1,5 +1,5 @@
 # cmake --install: the library, all public headers, and the files for find_package(weft) and pkg-config.
-# cpack -G DEB: a package of all that.
+# cpack -G DEB: a package of all that. cpack -G ZIP: the same for Windows, as a ZIP file.
 include(CMakePackageConfigHelpers)
 
 set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
@@ -8,7 +8,11 @@ install(TARGETS weft EXPORT ${WEFT_EXPORT_SET})
 foreach(room engine ops models)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(WIN32)  # where a package is a folder of its own
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION .)
+else()
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
 
 # The files for find_package(weft). A host that has the library in its own export set writes its own package files.
 if(WEFT_EXPORT_SET STREQUAL "weft-targets")
@@ -71,6 +75,9 @@ if(WEFT_TOP_LEVEL)
   set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
   set(CPACK_STRIP_FILES ON)
   set(CPACK_GENERATOR DEB)
+  if(WIN32)
+    set(CPACK_GENERATOR ZIP)
+  endif()
   set(CPACK_SOURCE_GENERATOR TGZ)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION libs)
