@@ -31,8 +31,8 @@ step() {
 # The packages that the library, the weft command and the tests need.
 build_packages=(g++ ninja-build cmake libxsimd-dev nlohmann-json3-dev libcli11-dev)
 # The packages that tools/packaging/deb also needs.
-deb_packages=(debhelper dh-python lintian libcpp-httplib-dev libpng-dev libsentencepiece-dev libturbojpeg0-dev pkg-config
-              python3-dev python3-numpy python3-venv)
+deb_packages=(debhelper dh-python lintian libcpp-httplib-dev libpng-dev libsentencepiece-dev libturbojpeg0-dev
+              pkg-config python3-dev python3-numpy python3-venv)
 
 have_command() {
   local name

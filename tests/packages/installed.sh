@@ -19,7 +19,7 @@ g++ -std=c++17 main.cpp -o "$programs/linked" $(pkg-config --cflags --libs weft)
 # shellcheck disable=SC2046
 gcc -std=c99 main.c -o "$programs/static" -l:libweft.a $(pkg-config --static --cflags --libs weft | sed 's/-lweft//')
 "$programs/static" run/last 12
-! ldd "$programs/static" | grep libweft
+[ -z "$(ldd "$programs/static" | grep libweft)" ]
 
 cmake -S . -B "$programs/found"
 cmake --build "$programs/found"
