@@ -30,6 +30,9 @@ step() {
 
 # The packages that the library, the weft command and the tests need.
 build_packages=(g++ ninja-build cmake libxsimd-dev nlohmann-json3-dev libcli11-dev)
+# The packages that tools/packaging/deb also needs.
+deb_packages=(debhelper dh-python lintian libcpp-httplib-dev libpng-dev libsentencepiece-dev libturbojpeg0-dev
+              pkg-config python3-dev python3-numpy python3-venv)
 
 have_command() {
   local name
@@ -72,6 +75,10 @@ have() {
     doxygen) have_command doxygen ;;
     libomp-dev) clang_has_openmp ;;
     dpkg-dev) have_command dpkg-shlibdeps ;;
+    debhelper) have_command dh ;;
+    dh-python) have_command dh_python3 ;;
+    lintian | mmdebstrap | unzip) have_command "$1" ;;
+    abigail-tools) have_command abidiff ;;
     pkg-config) have_command pkg-config ;;
     qemu-user) have_command qemu-x86_64 qemu-x86_64-static ;;
     g++-mingw-w64-x86-64-posix) have_command x86_64-w64-mingw32-g++-posix ;;

@@ -104,7 +104,8 @@ else
   host -DWEFT_EXPORT_SET=weft-targets
   quietly shared-build cmake --build "$work/host" --parallel 2
   works "$work/host/consumer"
-  readelf -d "$work/host/consumer" | grep -q 'libweft\.so\.0\.1\]' || fail "the program doesn't ask for libweft.so.0.1"
+  soname=libweft.so.0.$(sed -n 's/^#define WEFT_VERSION_MINOR //p' "$source/engine/include/weft/version.h")
+  readelf -d "$work/host/consumer" | grep -qF "[$soname]" || fail "the program doesn't ask for $soname"
   quietly install cmake --install "$work/host" --prefix "$work/prefix"
   no_traces "$work/host" "$work/source"
   rm -r "$work/host" "$work/source"

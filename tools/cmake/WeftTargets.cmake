@@ -155,10 +155,10 @@ function(weft_kernels isa units)
   set_property(GLOBAL APPEND PROPERTY WEFT_KERNEL_TARGETS ${target})
 endfunction()
 
-# A shared library exports only weft's public names.
+# A shared library exports only weft's public names. For Windows, the linker also exports those of weft::detail.
 function(weft_hide_symbols name)
   get_target_property(type ${name} TYPE)
-  if(type STREQUAL "SHARED_LIBRARY" AND NOT WIN32 AND NOT APPLE)
+  if(type STREQUAL "SHARED_LIBRARY" AND NOT APPLE)
     set(map ${PROJECT_SOURCE_DIR}/tools/cmake/weft.map)
     target_link_options(${name} PRIVATE -Wl,--version-script=${map} -Wl,--gc-sections)
     set_target_properties(${name} PROPERTIES LINK_DEPENDS ${map})
