@@ -1,8 +1,8 @@
 #!/bin/sh
 # exchange.sh WEFT OTHER...
-# Exchanges runs between this machine and another processor. WEFT is the weft command for this machine. OTHER... runs the
-# weft command of the other processor in an emulator. Both must have the kernels of generic. Then all files must have the
-# same bytes, whichever processor wrote them. Exits with 77 if WEFT does not exist.
+# Exchanges runs between this machine and another processor. WEFT is the weft command for this machine. OTHER... runs
+# the weft command of the other processor. Both must have the kernels of generic. Then all files must have the same
+# bytes, whichever processor wrote them. Exits with 77 if WEFT does not exist.
 set -eu
 here=$1
 shift
