@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -117,7 +118,8 @@ void detail::write_safetensors(os::AtomicFile& file, const std::string& path, co
     throw Error(place + error.what());
   }
   unsigned char length[safetensors::length_bytes];
-  for (std::size_t i = 0; i < sizeof length; ++i) length[i] = static_cast<unsigned char>(header.size() >> 8 * i);
+  static_assert(sizeof length == sizeof(std::uint64_t));
+  put_number<std::uint64_t>(length, header.size());
   file.write(length, sizeof length);
   file.write(header.data(), header.size());
   for (const Named* named : order) {

@@ -54,9 +54,10 @@ std::string to_string(const Shape& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-// The number of elements is limited to 2^58, so that the number of bytes can't overflow either.
+// The number of elements is limited to 2^58, so that the number of bytes can't overflow either. In a process of 32 bits
+// it is limited to 2^27.
 std::int64_t numel(const Shape& shape) {
-  constexpr std::int64_t limit = std::int64_t{1} << 58;
+  constexpr std::int64_t limit = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 58 : 27);
   std::int64_t count = 1;
   bool zero = false;
   for (std::int64_t size : shape) {

@@ -207,7 +207,7 @@ static void misuse_texts(weft_model* lm, weft_model* classes) {
   REFUSED(WEFT_INVALID_ARGUMENT, "model is NULL", weft_decode(NULL, tokens, 1, text, 8, NULL));
   REFUSED(WEFT_BUFFER_TOO_SMALL, "text has room for 3", weft_decode(lm, tokens, 3, text, 3, NULL));
   REFUSED(WEFT_FAILED, "-1", weft_decode(lm, beyond, 1, text, 8, NULL));
-  REFUSED(WEFT_INVALID_ARGUMENT, "more than any memory", weft_decode(lm, tokens, (size_t)1 << 61, text, 8, NULL));
+  REFUSED(WEFT_INVALID_ARGUMENT, "more than any memory", weft_decode(lm, tokens, SIZE_MAX / 8 + 1, text, 8, NULL));
   EXPECT(weft_encode(lm, NULL, 0, NULL, 0, &count) == WEFT_OK && count == 0);
   EXPECT(weft_decode(lm, NULL, 0, text, 8, &count) == WEFT_OK && count == 1 && text[0] == '\0');
 
@@ -219,7 +219,7 @@ static void misuse_texts(weft_model* lm, weft_model* classes) {
   REFUSED(WEFT_INVALID_ARGUMENT, "tokens is NULL", weft_stream_append(stream, NULL, 3, NULL, 0, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "at least one token", weft_stream_append(stream, tokens, 0, NULL, 0, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "more than any memory",
-          weft_stream_append(stream, tokens, (size_t)1 << 61, NULL, 0, NULL));
+          weft_stream_append(stream, tokens, SIZE_MAX / 8 + 1, NULL, 0, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "more than any memory", weft_encode(lm, "red", SIZE_MAX, tokens, 3, NULL));
   REFUSED(WEFT_INVALID_ARGUMENT, "logits is NULL", weft_stream_append(stream, tokens, 3, NULL, 512, NULL));
   REFUSED(WEFT_BUFFER_TOO_SMALL, "logits has room for 1", weft_stream_append(stream, tokens, 3, logits, 1, &count));

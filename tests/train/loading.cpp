@@ -256,7 +256,7 @@ TEST_CASE("loading: for inference, replacing or removing the file has no effect"
 TEST_CASE("loading: for training, pages copied from a mapped file are released") {
   const Saved saved("fnet", Task::masked_lm, 512);
   const os::MappedFile file = os::map_file(saved.file());
-  const Checkpoint loaded = load_checkpoint({file.data, file.size, file.owner, true});
+  const Checkpoint loaded = load_checkpoint({file.data, static_cast<std::size_t>(file.size), file.owner, true});
   CHECK(resident_of(saved.file()) < static_cast<std::int64_t>(file.size) / 4);
   check_same(answers(*loaded.model), answers(*saved.model));
 }

@@ -40,7 +40,9 @@ function(weft_compile_settings target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ${relocatable}
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   # One section for each function and object, so that programs linked with --gc-sections contain only what they use.
-  target_compile_options(${target} PRIVATE ${WEFT_WARNINGS} -ffunction-sections -fdata-sections)
+  # Without contraction: otherwise compilers fuse multiplications and additions on processors where every CPU can do so,
+  # such as aarch64 and s390x, and round differently there.
+  target_compile_options(${target} PRIVATE ${WEFT_WARNINGS} -ffunction-sections -fdata-sections -ffp-contract=off)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i[3-6]86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
     # By default, 32-bit x86 computes with 80 bits, and the compiler decides where it rounds.
     target_compile_options(${target} PRIVATE -msse2 -mfpmath=sse)
@@ -149,7 +151,7 @@ function(weft_kernels isa units)
   # Kernels are noexcept and call nothing that throws, so they need no unwind tables. A trait that no line of
   # weft/isas.def has is an error.
   # g++ 12 warns about its own AVX-512 header (GCC bug 105593).
-  target_compile_options(${target} PRIVATE ${weft_${isa}_flags} ${level} -ffp-contract=off -fno-math-errno -fno-trapping-math
+  target_compile_options(${target} PRIVATE ${weft_${isa}_flags} ${level} -fno-math-errno -fno-trapping-math
                                            -fno-exceptions -fno-asynchronous-unwind-tables -Werror=undef
                                            "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
   set_property(GLOBAL APPEND PROPERTY WEFT_KERNEL_TARGETS ${target})

@@ -22,13 +22,23 @@ if(NOT EXISTS ${folder}/ranlib)
     message(FATAL_ERROR "WEFT_TARGET=${WEFT_TARGET} needs the Python package ziglang (pip install ziglang)")
   endif()
 endif()
+# zig does not know clang's names of the versions of aarch64 (-march=armv8.2-a+dotprod), and has its own option for them.
+set(rename_march [[
+for word; do
+  shift
+  case $word in -march=armv8.2-a*) word=-mcpu=generic+v8_2a${word#-march=armv8.2-a} ;; esac
+  set -- "$@" "$word"
+done
+]])
 foreach(tool cc c++ ar ranlib)
   set(target "")
+  set(before "")
   if(tool MATCHES "^c")
     set(target "-target ${WEFT_TARGET} -fno-sanitize=undefined")  # which zig adds where -O is missing
+    set(before "${rename_march}")
   endif()
   if(NOT EXISTS ${folder}/${tool})
-    file(WRITE ${folder}/${tool} "#!/bin/sh\nexec '${zig}/zig' ${tool} ${target} \"$@\"\n")
+    file(WRITE ${folder}/${tool} "#!/bin/sh\n${before}exec '${zig}/zig' ${tool} ${target} \"$@\"\n")
     file(CHMOD ${folder}/${tool} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
   endif()
 endforeach()

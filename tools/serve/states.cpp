@@ -59,7 +59,7 @@ std::string States::save(const std::string& model, const weft::Tokenizer& tokeni
   check_enabled();
   const std::lock_guard lock(mutex_);
   const std::string id = new_id();
-  const auto kept = std::min(std::ssize(symbols), settings_.max_prompt);
+  const auto kept = std::min<std::ptrdiff_t>(std::ssize(symbols), settings_.max_prompt);
   const Json state = {{"model", model},
                       {"vocabulary", tokenizer.size()},
                       {"symbols", std::vector<std::int64_t>(symbols.end() - kept, symbols.end())}};

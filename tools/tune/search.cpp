@@ -126,7 +126,7 @@ const Trial* one_of_the_best(const std::vector<Trial>& trials, const weft::Rando
     if (trial.score) ranked.push_back(&trial);
   std::stable_sort(ranked.begin(), ranked.end(), [](const Trial* a, const Trial* b) { return *a->score > *b->score; });
   if (ranked.empty()) return nullptr;
-  const std::int64_t kept = std::min(kept_best, std::ssize(ranked));
+  const std::int64_t kept = std::min<std::int64_t>(kept_best, std::ssize(ranked));
   return ranked[static_cast<std::size_t>(random.uniform(0) < 0.6 ? 0 : below(kept, random, 1))];
 }
 

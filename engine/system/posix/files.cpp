@@ -15,7 +15,8 @@ MappedFile map_file(const std::string& path) {
   if (!S_ISREG(s.st_mode)) throw Error("[file] can't map \"" + path + "\": not a regular file");
   MappedFile file;
   file.size = static_cast<std::uint64_t>(s.st_size);
-  if (file.size == 0) return file;  // mmap refuses an empty range
+  if (file.size == 0) return file;                                                 // mmap refuses an empty range
+  if (static_cast<std::size_t>(file.size) != file.size) fail("map", path, EFBIG);  // a process of 32 bits
   void* data = ::mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (data == MAP_FAILED) fail("map", path);
   file.data = static_cast<const unsigned char*>(data);
