@@ -1,5 +1,6 @@
 #include "weft/tensor.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "tensor/storage.h"
@@ -23,7 +24,9 @@ namespace {
 
 template <class... Source>
 std::shared_ptr<Storage> make_storage(std::int64_t numel, DType dtype, Source... source) {
-  return std::make_shared<Storage>(std::move(source)..., static_cast<std::size_t>(numel) * dtype_size(dtype));
+  const std::uint64_t bytes = static_cast<std::uint64_t>(numel) * dtype_size(dtype);
+  constexpr std::uint64_t most = std::numeric_limits<std::ptrdiff_t>::max();  // more than any process can get
+  return std::make_shared<Storage>(std::move(source)..., static_cast<std::size_t>(std::min(bytes, most)));
 }
 
 }  // namespace
@@ -54,10 +57,9 @@ std::string to_string(const Shape& shape) {
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
-// The number of elements is limited to 2^58, so that the number of bytes can't overflow either. In a process of 32 bits
-// it is limited to 2^27.
+// The number of elements is limited to 2^58, so that the number of bytes can't overflow 64 bits either.
 std::int64_t numel(const Shape& shape) {
-  constexpr std::int64_t limit = std::int64_t{1} << (sizeof(std::size_t) == 8 ? 58 : 27);
+  constexpr std::int64_t limit = std::int64_t{1} << 58;
   std::int64_t count = 1;
   bool zero = false;
   for (std::int64_t size : shape) {

@@ -27,8 +27,7 @@ TEST_CASE("Hugging Face FNet: unsupported, missing or damaged parts are refused 
   CHECK(contains(config("FNetForMaskedLM", "hidden_act", "quick_gelu"), "hidden_act: [activation] expected one of"));
   CHECK(contains(config("FNetForMaskedLM", "hidden_size", "six"), "\"hidden_size\" has the wrong type: \"six\""));
   CHECK(contains(config("FNetForMaskedLM", "hidden_size", 5), "the config requires (11, 5)"));
-  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 1 << 30),
-                 sizeof(void*) == 8 ? "the config requires a parameter of shape" : "has too many elements"));
+  CHECK(contains(config("FNetForMaskedLM", "hidden_size", 1 << 30), "the config requires a parameter of shape"));
   CHECK(contains(config("FNetForMaskedLM", "num_hidden_layers", 1 << 30), "the config requires a parameter of shape"));
   CHECK(contains(config("FNetForMaskedLM", "intermediate_size", 0), "expected an intermediate_size"));
   CHECK(contains(config("FNetForMaskedLM", "layer_norm_eps", 0), "finite eps > 0"));

@@ -190,11 +190,8 @@ TEST_CASE("checkpoint: forged sizes don't allocate memory") {
     save_checkpoint(folder / "run", *small.model, *small.data->tokenizer());
     for (const char* config : {R"({"layers":1000000000})", R"({"d_model":20000})"})
       CHECK(contains(error(Json::parse(config)), "the config requires"));
-    if (small.model->max_length() > 0) {  // otherwise no parameter depends on the length
-      const std::string message = error({{"seq_len", 20000}});
-      const bool too_many = sizeof(void*) == 4 && contains(message, "has too many elements");
-      CHECK((too_many || contains(message, "the config requires")));
-    }
+    if (small.model->max_length() > 0)  // otherwise no parameter depends on the length
+      CHECK(contains(error({{"seq_len", 20000}}), "the config requires"));
     CHECK(contains(error({{"seq_len", std::int64_t{1} << 32}}), "seq_len"));
   }
   // Without layers, no parameter of gMLP depends on its length.
