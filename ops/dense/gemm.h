@@ -45,10 +45,11 @@ struct GemmProblem {
 bool reads_b(std::int64_t k, std::int64_t n);
 
 // Each element of C is a sum over k in a fixed order. The order depends only on m, n, k, the strides, the sign, the
-// triangles, the presence of an epilogue, and the instruction set. k = 0 gives zeros (or the previous C), followed by
-// the epilogue. For more than 16 rows, a sum of more than 4096 products is split into parts of 4096 products. Products
-// with a batch, an epilogue, a triangle, a packed B, a bf16 C or `one_chain` do not split sums. A bf16 C is rounded
-// once, from the whole f32 sum with the epilogue and the previous C.
+// triangles and the presence of an epilogue. For bf16, and without fused multiply-adds, it also depends on the
+// instruction set. k = 0 gives zeros (or the previous C), followed by the epilogue. For more than 16 rows, a sum of more
+// than 4096 products is split into parts of 4096 products. Products with a batch, an epilogue, a triangle, a packed B, a
+// bf16 C or `one_chain` do not split sums. A bf16 C is rounded once, from the whole f32 sum with the epilogue and the
+// previous C.
 template <class T>
 void gemm(const GemmProblem<T>& problem);
 // Uses the given kernels, which must belong to the current instruction set. Their kc, mc and nc may differ from the

@@ -58,21 +58,32 @@ shown=$(run classifier '' 'type("text", "a red thing"); const first = at("bars")
   return first.startsWith("red <i>&") + " " + first.split("%").length + " " + at("bars").children.length;')
 [ "$shown" = "true 4 0" ] || fail "classifier: typing: $shown"
 
-# The pictures have a row and a column for each token, and numbers that the report's page also shows.
+# The pictures have a row and a column for each token that the model reads. Rows of classifiers begin with [cls], and are
+# padded to 16 tokens here.
 write fourier
 for model in gmlp classifier fourier; do
   shown=$(run $model 'red%20green%20blue' 'const rows = at("table").querySelectorAll("tbody tr");
     return `${rows.length} ${rows[0].cells.length} ${rows[1].cells[0].textContent} ${at("layer").options.length}`;')
   case $model in
     gmlp) expected="14 15 e 2" ;;
-    classifier) expected="3 4 green 2" ;;
-    fourier) expected="3 4 green 1" ;;
+    classifier) expected="4 5 red 2" ;;
+    fourier) expected="4 5 red 1" ;;
   esac
   [ "$shown" = "$expected" ] || fail "$model: the picture has \"$shown\", expected \"$expected\""
 done
-shown=$(run fourier 'red%20green%20blue' 'const cell = at("table").querySelectorAll("tbody tr")[1].cells[2];
-  return `${cell.title} ${cell.className}`;')
-[ "$shown" = "green ← green: -0.500 negative" ] || fail "fourier: the cell is \"$shown\""
+shown=$(run fourier 'red%20green%20blue' 'const row = at("table").querySelectorAll("tbody tr")[3];
+  return `${row.cells[3].title}; ${row.cells[4].title} ${row.cells[4].className}`;')
+[ "$shown" = "blue ← green: -0.707; blue ← blue: -0.924 negative" ] || fail "fourier: the cells are \"$shown\""
+words=$(printf 'red%%20%.0s' {1..40})
+shown=$(run classifier "$words" 'return `${at("table").querySelectorAll("tbody tr").length} ${at("shown").textContent}`;')
+[ "$shown" = "16 " ] || fail "classifier: a longer text has \"$shown\""
+# W[1, 2] of the first layer, rounded to the picture's precision: the cell in the row of the first word.
+expected=$("$weft" report classifier --out report.html >log 2>&1 && node -e '
+  const data = JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(require("fs").readFileSync("report.html", "utf8"))[1]);
+  const grid = data.runs[0].learned.layers[0].matrix, bytes = Buffer.from(grid.cells, "base64");
+  console.log((bytes.readInt16LE(2 * (grid.columns + 2)) / 32767 * grid.scale).toPrecision(3));')
+shown=$(run classifier 'red%20green%20blue' 'return at("table").querySelectorAll("tbody tr")[1].cells[3].title;')
+[ "$shown" = "red ← green: $expected" ] || fail "classifier: the cell is \"$shown\", the report has \"$expected\""
 shown=$(run tnn '12' 'const row = (i) => Array.from(at("table").querySelectorAll("tbody tr")[i].cells).slice(1);
   type("prompt", "1234"); const before = row(2)[1].title; at("layer").value = 1; at("layer").dispatchEvent(new Event("change"));
   return [row(0)[1].title === "", row(1)[0].title.split(":")[1] === row(3)[2].title.split(":")[1], row(2)[1].title !== before]

@@ -115,10 +115,11 @@ export class Model {
     this.handle = 0;
   }
 
-  /** Returns the text of each token of a text. */
-  tokenize(text) {
+  /** Returns the number of a text's tokens, and the texts of the first `limit` of them. */
+  tokenize(text, limit = 2 ** 31) {
     const { engine, handle } = this;
-    return JSON.parse(engine.withText(text, (pointer) => engine.text(engine.checked(engine.calls.tokenize(handle, pointer)))));
+    return JSON.parse(engine.withText(text, (pointer) =>
+      engine.text(engine.checked(engine.calls.tokenize(handle, pointer, limit)))));
   }
 
   /** Returns the label and the probability of each class, the most probable class first. */

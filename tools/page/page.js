@@ -46,11 +46,11 @@ function showClassifier(model, text, drawMixing) {
   const update = () => {
     say("ready");
     try {
-      drawMixing(at("text").value);
       const start = performance.now();
       const classes = at("text").value.trim() === "" ? [] : model.classify(at("text").value);
       at("took").textContent = classes.length === 0 ? "" : `${(performance.now() - start).toFixed(1)} ms`;
       at("bars").replaceChildren(...classes.slice(0, shown).map(row));
+      drawMixing(at("text").value);
     } catch (error) {
       at("bars").replaceChildren();
       say("refused", error.message);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <random>
 
 #include "console/command.h"
@@ -78,16 +79,42 @@ std::string quantized(const PageCommand& o, weft::Checkpoint& checkpoint) {
   return weft::os::read_file(folder.path() + "/model.safetensors");
 }
 
-// Returns how the layers mix the first tokens of a text, for mixing.js. Returns null if the weights change with the
-// length of the text.
-report::Json mixing_of(const weft::Model& model) {
+// Returns the first and the last symbol of each row of a classifier, the maximum length of a row, and the length to which
+// rows are padded.
+report::Json row_of(const weft::Checkpoint& checkpoint) {
+  const weft::SpecialIds special = checkpoint.tokenizer->special();
+  const auto name = [&](const std::optional<std::int64_t>& id) {
+    return id ? report::Json(checkpoint.tokenizer->decode(*id)) : report::Json(nullptr);
+  };
+  return {{"first", name(special.cls)},
+          {"last", name(special.sep)},
+          {"length", checkpoint.info.length},
+          {"pad_to", checkpoint.info.pad_to}};
+}
+
+// Returns how the layers mix the first tokens of a text, for mixing.js. Returns null if there are no layers, or if their
+// weights change with the length of the text.
+report::Json mixing_of(const weft::Checkpoint& checkpoint) {
   constexpr std::int64_t tokens = 32;
-  if (dynamic_cast<const weft::Fnet*>(&model) != nullptr) return {{"kind", "fourier"}, {"length", tokens}};
-  const auto* tnn = dynamic_cast<const weft::Tnn*>(&model);
-  if (tnn != nullptr && !tnn->layers().empty() &&
-      tnn->layers().front().token_mixer().toep().options().depends_on_length())
-    return nullptr;
-  return report::learned_weights(model, tokens);
+  const weft::Model& model = *checkpoint.model;
+  report::Json mixing;
+  if (const auto* fnet = dynamic_cast<const weft::Fnet*>(&model)) {
+    if (fnet->encoder().layers.empty()) return nullptr;
+    mixing = {{"kind", "fourier"}, {"length", tokens}};
+  } else {
+    const auto* tnn = dynamic_cast<const weft::Tnn*>(&model);
+    if (tnn != nullptr && !tnn->layers().empty() &&
+        tnn->layers().front().token_mixer().toep().options().depends_on_length())
+      return nullptr;
+    mixing = report::learned_weights(model, tokens);
+    if (mixing.is_null() || mixing["layers"].empty()) return nullptr;
+    const bool gating = mixing["kind"] == "gating";
+    for (const char* unused : {"distances", "lags", "gamma", "channels", "unit"}) mixing.erase(unused);
+    for (report::Json& layer : mixing["layers"])
+      layer = {{gating ? "matrix" : "rms", layer[gating ? "matrix" : "rms"]}};
+  }
+  if (model.task() == weft::Task::classifier) mixing["row"] = row_of(checkpoint);
+  return mixing;
 }
 
 // Throws an Error if --out can't be written, or if it is an existing file that is not such a page.
@@ -115,7 +142,7 @@ int write_page(const PageCommand& o) {
   check_model(checkpoint);
   contents.title = o.title.empty() ? name_of(o) : o.title;
   contents.kind = checkpoint.model->task() == weft::Task::classifier ? "A classifier of texts" : "A language model";
-  contents.mixing = mixing_of(*checkpoint.model);
+  contents.mixing = mixing_of(checkpoint);
   contents.model = quantized(o, checkpoint);
   const std::string html = page::make_page(contents);
   weft::os::AtomicFile file(o.out);

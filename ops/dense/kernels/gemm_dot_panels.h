@@ -63,13 +63,13 @@ class PanelDots {
   }
 
   // Writes n columns of row i of C, each a sum of k units. Adds dot's partial sums in dot's order, halves to halves, but
-  // for all columns of a vector at the same time. For lanes beyond k in its last vector, dot adds 0.
+  // for all columns of a vector at the same time. For lanes beyond k, dot adds 0.
   void finish_row(int i, std::int64_t k, std::int64_t n, Computed<T>* c, bool accumulate) const noexcept {
     for (std::int64_t j = 0; j < n; j += lanes) {
       Vec<T> sums[L];
       for (std::int64_t l = 0; l < L; ++l) {
         sums[l] = simd::load(sums_[i][j / lanes][l]);
-        if (k % in_vector != 0 && l >= k % L && l / in_vector == k % L / in_vector) sums[l] = sums[l] + Vec<T>(0);
+        if (k % L != 0 && l >= k % L) sums[l] = sums[l] + Vec<T>(0);
       }
       for (std::int64_t half = L / 2; half > 0; half /= 2)
         for (std::int64_t l = 0; l < half; ++l) sums[l] = sums[l] + sums[l + half];
@@ -81,7 +81,6 @@ class PanelDots {
   // `width` is the number of elements in a row of the panel.
   static constexpr std::int64_t lanes = simd::lanes<T>, width = unit<T> * blocks.nv * lanes;
   static constexpr int V = blocks.nv, L = dot_lanes<T>, most = blocks.panel_sums / R;
-  static constexpr std::int64_t in_vector = L < lanes ? L : lanes;  // partial sums in a vector of dot
   static constexpr int P = R == 1 ? L : most < 1 ? 1 : most < L ? most : L, W = R == 1 ? V : 1;
   static_assert(L % P == 0);
   alignas(64) Computed<T> sums_[R][V][L][lanes] = {};

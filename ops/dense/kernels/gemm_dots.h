@@ -70,9 +70,12 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
     repeat<H>([&](auto h) WEFT_INLINE { step(sums[h.value], p + h.value * width, width); });
     for (int j = prefetch_begin; j < prefetch_end; ++j) __builtin_prefetch(b + j * b_column + p);
   }
-  repeat<H>([&](auto h) WEFT_INLINE {
-    if (const std::int64_t rest = k - p - h.value * width; rest > 0) step(sums[h.value], p + h.value * width, rest);
-  });
+  // All lanes beyond k add 0, so that -0 becomes 0 in the same lanes for vectors of any length.
+  if (p < k)
+    repeat<H>([&](auto h) WEFT_INLINE {
+      const std::int64_t rest = k - p - h.value * width;
+      step(sums[h.value], p + h.value * width, rest > 0 ? rest : 0);
+    });
   repeat<R * V>([&](auto s) WEFT_INLINE {
     constexpr int i = s.value / V, j = s.value % V * per_vector;
     if constexpr (H == 2) sums[0][s.value] += sums[1][s.value];

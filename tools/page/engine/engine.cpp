@@ -3,6 +3,7 @@
 // the texts and numbers that it returns, which stay valid until the next call.
 #include <weft/weft_c.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -64,23 +65,24 @@ EXPORTED(describe) const char* page_describe(const weft_model* model) {
   return as_text(all);
 }
 
-// Returns a JSON array with the text of each of the text's tokens.
-EXPORTED(tokenize) const char* page_tokenize(const weft_model* model, const char* text) {
+// Returns a JSON object with the number of the text's tokens, and the texts of the first `limit` of them.
+EXPORTED(tokenize) const char* page_tokenize(const weft_model* model, const char* text, double limit) {
   const std::size_t size = std::strlen(text);
   std::size_t count = 0;
   const weft_status status = weft_encode(model, text, size, nullptr, 0, &count);
   if (status != WEFT_OK && status != WEFT_BUFFER_TOO_SMALL) return nullptr;
   std::vector<std::int64_t> tokens(count);
   if (weft_encode(model, text, size, tokens.data(), count, &count) != WEFT_OK) return nullptr;
-  nlohmann::json symbols = nlohmann::json::array();
+  nlohmann::json texts = nlohmann::json::array();
+  tokens.resize(std::min(count, static_cast<std::size_t>(limit)));
   for (const std::int64_t token : tokens) {
     std::size_t bytes = 0;  // with the zero byte at the end
     if (weft_decode(model, &token, 1, nullptr, 0, &bytes) != WEFT_BUFFER_TOO_SMALL) return nullptr;
     std::string symbol(bytes, '\0');
     if (weft_decode(model, &token, 1, symbol.data(), bytes, &bytes) != WEFT_OK) return nullptr;
-    symbols.push_back(symbol.c_str());
+    texts.push_back(symbol.c_str());
   }
-  return as_text(symbols);
+  return as_text({{"count", count}, {"texts", texts}});
 }
 
 // Returns the probability of each of the model's outputs.

@@ -43,6 +43,8 @@ export interface GenerateOptions {
 /** A loaded model. Each function throws an Error whose message says what it expected and what it got. */
 export class Model {
   readonly info: Info;
+  /** Returns the text of each token of a text. */
+  tokenize(text: string): Promise<string[]>;
   /** Returns the probability of each class, the most probable class first. The model must be a classifier. */
   classify(text: string): Promise<Prediction[]>;
   /**

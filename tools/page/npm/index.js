@@ -26,7 +26,7 @@ export class Model {
   }
 
   async tokenize(text) {
-    return this.#model.tokenize(text);
+    return this.#model.tokenize(text).texts;
   }
 
   async classify(text) {
