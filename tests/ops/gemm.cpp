@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "every_isa.h"
 #include "op_table.h"
@@ -294,6 +295,24 @@ TEST_CASE("packed_linear: gives linear's bits for many and few rows, on the weig
     for_every_isa([&] { check(20, k, 3200, single); });
   // A sum of more than 4096 products may be a sum of parts.
   for_every_isa([&] { check(17, 8200, 9, same), check(17, 8200, 9, single); });
+}
+
+// Products that underflow to -0 show which partial sums the padding beyond k turns into 0.
+TEST_CASE("few rows: the sign of 0 is the same with packed and with plain weights, and on all instruction sets") {
+  for (std::int64_t k : {1, 3, 4, 7, 8, 9, 12, 15, 16, 20, 24, 31, 32})
+    for (std::int64_t rows : {1, 2, 3, 4, 5, 8}) {
+      CAPTURE(k);
+      CAPTURE(rows);
+      const Tensor x = Tensor::full({rows, k}, 1e-30, DType::f32), weight = Tensor::full({7, k}, -1e-30, DType::f32);
+      std::optional<Tensor> first;
+      for_every_isa([&] {
+        const Tensor y = linear(x, weight);
+        CHECK(same_bits(packed_linear(x, PackedWeight(weight)), y));
+        if (!has_fused_multiply_add(Context::current().isa())) return;
+        if (first) CHECK(same_bits(y, *first));
+        first = y;
+      });
+    }
 }
 
 TEST_CASE("packed_linear: errors") {
