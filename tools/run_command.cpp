@@ -38,6 +38,7 @@ int run(int argc, char** argv, weft::Ranks* ranks) {
   register_optional_decoders();
   CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
   weft.formatter(std::make_shared<HelpFormatter>());  // subcommands inherit it
+  weft.allow_windows_style_options(false);  // else, on Windows, the path /run would be an option
   weft.set_help_flag("-h,--help", "Show this page");
   weft.set_version_flag("--version", "weft " WEFT_VERSION, "Show the version");
   weft.require_subcommand(1);
@@ -66,7 +67,7 @@ int run(int argc, char** argv, weft::Ranks* ranks) {
 int run_command(int argc, char** argv) {
   std::unique_ptr<weft::Ranks> ranks;
   try {
-    open_standard_streams();
+    prepare_standard_streams();
     weft::Context::current().set_log([](const std::string& line) { std::cerr << "weft: " << line << std::endl; });
     ranks = start_ranks(argc, argv);
     int code = run(argc, argv, ranks.get());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "weft/detail/utf8_path.h"
 #include "weft/detail/write_safetensors.h"
 
 namespace weft::detail {
@@ -10,12 +11,12 @@ namespace weft::detail {
 namespace fs = std::filesystem;
 
 os::FolderTurn turn_at(const std::string& folder) {
-  fs::create_directories(folder);
+  fs::create_directories(path_of(folder));
   return os::FolderTurn(folder);
 }
 
 FileSet::FileSet(std::string folder, Places places) : folder_(std::move(folder)) {
-  fs::create_directories(folder_);
+  fs::create_directories(path_of(folder_));
   if (places == Places::together) whole_ = os::NewFolder::beside(folder_);
 }
 
@@ -44,7 +45,7 @@ void FileSet::write(const std::string& name, const std::vector<std::pair<std::st
 }
 
 void FileSet::remove(const std::string& name) {
-  const fs::file_status found = fs::symlink_status(folder_ + "/" + name);
+  const fs::file_status found = fs::symlink_status(path_of(folder_ + "/" + name));
   if (fs::exists(found) && !fs::is_regular_file(found) && !fs::is_symlink(found))
     throw Error("[file] can't replace \"" + folder_ + "/" + name + "\": not a regular file");
   removed_.push_back(name);
@@ -54,14 +55,14 @@ void FileSet::commit() {
   if (whole_) {
     for (std::size_t i = 0; i < files_.size(); ++i) {
       files_[i]->commit();
-      const fs::file_status old = fs::status(folder_ + "/" + names_[i]);
-      if (fs::exists(old)) fs::permissions(whole_->path() + "/" + names_[i], old.permissions());
+      const fs::file_status old = fs::status(path_of(folder_ + "/" + names_[i]));
+      if (fs::exists(old)) fs::permissions(path_of(whole_->path() + "/" + names_[i]), old.permissions());
     }
     if (whole_->take_place(removed_)) return;
   }
-  for (const std::string& name : removed_) fs::remove(folder_ + "/" + name);
+  for (const std::string& name : removed_) fs::remove(path_of(folder_ + "/" + name));
   for (std::size_t i = 0; i < files_.size(); ++i)
-    if (whole_) fs::rename(whole_->path() + "/" + names_[i], folder_ + "/" + names_[i]);
+    if (whole_) fs::rename(path_of(whole_->path() + "/" + names_[i]), path_of(folder_ + "/" + names_[i]));
     else files_[i]->commit();
 }
 

@@ -16,6 +16,7 @@
 #include "data/labels.h"
 #include "weft/checkpoint_format.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/os.h"
 #include "weft/quantize.h"
 #include "weft/run_folder.h"
@@ -104,7 +105,7 @@ void read_labels(const json& metadata, const Model& model, CheckpointInfo& info)
 // Returns the content of config.json: null if the file doesn't exist, a discarded value if it is not JSON.
 json read_config(const std::string& folder, std::uint64_t most) {
   const std::string path = config_path(folder);
-  if (!std::filesystem::exists(path)) return nullptr;
+  if (!std::filesystem::exists(path_of(path))) return nullptr;
   const os::MappedFile file = map_small_file(path, most);
   try {
     return parse_json({reinterpret_cast<const char*>(file.data), static_cast<std::size_t>(file.size)});
@@ -126,7 +127,7 @@ bool config_is_of(const std::string& folder, const json& metadata) {
 // Whether another program wrote the folder's model. That program needs the other files in the folder.
 bool is_anothers(const std::string& folder) {
   try {
-    return std::filesystem::exists(model_path(folder)) &&
+    return std::filesystem::exists(path_of(model_path(folder))) &&
            SafetensorsFile(model_path(folder)).metadata().count(metadata_key) == 0;
   } catch (const Error&) {
     return false;
@@ -261,7 +262,7 @@ Checkpoint load_checkpoint(const std::string& given, const LoadOptions& options)
   check_folder_name(given);
   const std::string folder = checkpoint_folder(given);
   std::optional<SafetensorsFile> opened;
-  if (std::filesystem::exists(model_path(folder))) opened.emplace(model_path(folder));
+  if (std::filesystem::exists(path_of(model_path(folder)))) opened.emplace(model_path(folder));
   if (!opened || opened->metadata().count(metadata_key) == 0)
     if (const std::string format = find_checkpoint_format(folder); !format.empty() && format != metadata_key)
       return load_checkpoint_as(format, folder, options);

@@ -6,12 +6,14 @@
 #include <fstream>
 #include <system_error>
 
+#include "weft/detail/utf8_path.h"
 #include "weft/error.h"
 
 namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
+using detail::name_of, detail::path_of;
 
 // All entries of a run's folder; run.json is moved last. In a run of an earlier version of weft, the checkpoint is in
 // the folder itself (former_names). Any other entry does not belong to the run.
@@ -25,14 +27,16 @@ std::string on_the_way(const std::string& folder) { return folder + "/.replacing
 // Whether this entry exists. A dangling link counts as existing.
 bool is_there(const std::string& path) {
   std::error_code ignored;
-  return fs::exists(fs::symlink_status(path, ignored));
+  return fs::exists(fs::symlink_status(path_of(path), ignored));
 }
+
+void move_entry(const std::string& from, const std::string& to) { fs::rename(path_of(from), path_of(to)); }
 
 std::string report_in(const std::string& folder) { return folder + "/report.html"; }
 
 // Whether weft report wrote the file. Such a file says so near its beginning.
 bool is_report(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(path_of(path), std::ios::binary);
   std::string beginning(1000, '\0');
   file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
   return beginning.find("<meta name=\"generator\" content=\"weft report") != std::string::npos;
@@ -40,50 +44,50 @@ bool is_report(const std::string& path) {
 
 // If `former` is true, also moves the files of a run of an earlier version.
 void move_all(const std::string& from, const std::string& to, bool former) {
-  if (is_report(report_in(from))) fs::rename(report_in(from), report_in(to));
+  if (is_report(report_in(from))) move_entry(report_in(from), report_in(to));
   for (const char* name : former_names)
-    if (former && is_there(from + "/" + name)) fs::rename(from + "/" + name, to + "/" + name);
+    if (former && is_there(from + "/" + name)) move_entry(from + "/" + name, to + "/" + name);
   for (const char* name : names)
-    if (is_there(from + "/" + name)) fs::rename(from + "/" + name, to + "/" + name);
+    if (is_there(from + "/" + name)) move_entry(from + "/" + name, to + "/" + name);
 }
 
 // Moves entries from `.replacing/` back. Each entry is in exactly one of the two places.
 void put_back(const std::string& folder) {
   if (!is_there(on_the_way(folder))) return;
   move_all(on_the_way(folder), folder, true);
-  fs::remove_all(on_the_way(folder));
+  fs::remove_all(path_of(on_the_way(folder)));
 }
 
 // Removes the run in the folder and restores the one in `replaced/`. run.json is removed first, because without it the
 // run in `replaced/` is the valid one.
 void abandon(const std::string& folder) {
-  fs::remove(run_path(folder));
-  for (const char* name : names) fs::remove_all(folder + "/" + name);
-  if (is_report(report_in(folder))) fs::remove(report_in(folder));
-  fs::rename(aside(folder), on_the_way(folder));
+  fs::remove(path_of(run_path(folder)));
+  for (const char* name : names) fs::remove_all(path_of(folder + "/" + name));
+  if (is_report(report_in(folder))) fs::remove(path_of(report_in(folder)));
+  move_entry(aside(folder), on_the_way(folder));
   put_back(folder);
 }
 
 void set_aside(const std::string& folder) {
-  fs::create_directory(on_the_way(folder));
+  fs::create_directory(path_of(on_the_way(folder)));
   move_all(folder, on_the_way(folder), is_there(model_in(folder)) || is_there(folder + "/training.safetensors"));
-  fs::rename(on_the_way(folder), aside(folder));
+  move_entry(on_the_way(folder), aside(folder));
 }
 
 // Completes or undoes what a killed process had begun.
 void recover(const std::string& folder) {
   put_back(folder);
   if (!is_there(aside(folder))) return;
-  if (is_there(model_in(last_path(folder)))) fs::remove_all(aside(folder));
+  if (is_there(model_in(last_path(folder)))) fs::remove_all(path_of(aside(folder)));
   else if (!is_there(run_path(folder))) abandon(folder);
 }
 
 const std::string& made(const std::string& folder) {
   std::error_code error;
-  if (fs::is_symlink(folder, error) && !fs::exists(folder, error))
+  if (fs::is_symlink(path_of(folder), error) && !fs::exists(path_of(folder), error))
     throw Error("can't make the folder \"" + folder + "\": it is a link to \"" +
-                fs::read_symlink(folder, error).string() + "\", which doesn't exist");
-  fs::create_directories(folder, error);
+                name_of(fs::read_symlink(path_of(folder), error)) + "\", which doesn't exist");
+  fs::create_directories(path_of(folder), error);
   if (error) throw Error("can't make the folder \"" + folder + "\": " + error.message());
   return folder;
 }
@@ -146,7 +150,7 @@ void RunFolder::begin(const std::string& description) {
   with_errors(path_, [&] {
     if (is_there(aside(path_))) abandon(path_);
     if (!saved_run(path_).empty()) set_aside(path_);
-    else if (is_there(run_path(path_))) fs::remove(metrics_path(path_));
+    else if (is_there(run_path(path_))) fs::remove(path_of(metrics_path(path_)));
   });
   describe(description);
 }
@@ -159,7 +163,7 @@ void RunFolder::describe(const std::string& description) {
 
 void RunFolder::saved() {
   std::error_code left_for_the_next;
-  fs::remove_all(aside(path_), left_for_the_next);
+  fs::remove_all(path_of(aside(path_)), left_for_the_next);
 }
 
 }  // namespace weft

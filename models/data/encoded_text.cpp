@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "data/text_file.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/error.h"
 
 namespace weft {
@@ -100,7 +101,7 @@ CacheTail expected_tail(const TextFile& file, const Tokenizer& tokenizer) {
 // damaged.
 std::shared_ptr<const os::RandomAccessFile> open_cache(const std::string& path, const CacheTail& expected,
                                                        CacheTail& tail) try {
-  if (!std::filesystem::is_regular_file(path)) return nullptr;
+  if (!std::filesystem::is_regular_file(path_of(path))) return nullptr;
   auto file = std::make_shared<os::RandomAccessFile>(path);
   if (file->size() < sizeof tail) return nullptr;
   const std::uint64_t end = file->size() - sizeof tail;
@@ -141,7 +142,7 @@ void write_ids(File& out, const TextFile& text, const Tokenizer& tokenizer, Cach
 
 void write_cache(const std::string& path, const TextFile& text, const Tokenizer& tokenizer, CacheTail& tail) {
   std::error_code ignored;  // AtomicFile reports the problem
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  std::filesystem::create_directories(path_of(path).parent_path(), ignored);
   os::AtomicFile out(path);
   write_ids(out, text, tokenizer, tail);
   out.write(&tail, sizeof tail);
@@ -154,7 +155,7 @@ std::string temporary_folder(const std::string& text) {
   if (error)
     throw Error("[text] can't store the ids of \"" + text +
                 "\": the folder for temporary files (TMPDIR) can't be used: " + error.message());
-  return folder.string();
+  return name_of(folder);
 }
 
 }  // namespace

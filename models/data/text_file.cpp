@@ -5,6 +5,7 @@
 
 #include "text/utf8.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/encoded_text.h"
 #include "weft/error.h"
 
@@ -17,7 +18,7 @@ constexpr std::size_t mapped_around = std::size_t{4} << 20;
 
 TextFile::TextFile(const std::string& path) : name_("\"" + path + "\"") {
   std::error_code ignored;  // opening the file reports the problem
-  if (std::filesystem::is_fifo(path, ignored)) {
+  if (std::filesystem::is_fifo(path_of(path), ignored)) {
     piped_ = os::read_file(path);
     text_ = piped_;
   } else {

@@ -8,6 +8,7 @@
 #include "formats/formats.h"
 #include "formats/huggingface_tokenizer.h"
 #include "formats/json_file.h"
+#include "weft/detail/utf8_path.h"
 
 namespace weft::detail {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::int64_t usual_pad = 3;  // transformers' default
 
 bool is_there(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  return std::filesystem::exists(path_of(path), ignored);
 }
 
 bool holds(const std::string& folder) {

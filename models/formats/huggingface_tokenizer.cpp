@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "formats/json_file.h"
 #include "formats/sentencepiece_model.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/tokenizer.h"
 
 namespace weft::detail::huggingface {
@@ -283,7 +284,7 @@ std::string read_pieces(const std::string& path) {
 
 bool is_there(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  return std::filesystem::exists(path_of(path), ignored);
 }
 
 }  // namespace

@@ -8,13 +8,14 @@
 #include "base/names.h"
 #include "checkpoint/load_parameters.h"
 #include "formats/json_file.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/quantize.h"
 
 namespace weft::detail {
 
 std::string state_dict_in(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::is_directory(path, ignored) ? path + "/model.safetensors" : path;
+  return std::filesystem::is_directory(path_of(path), ignored) ? path + "/model.safetensors" : path;
 }
 
 std::int64_t count_layers(const SafetensorsFile& file, const std::string& pattern) {
@@ -58,9 +59,9 @@ Checkpoint load_state_dict(const SafetensorsFile& file, const std::string& forma
 
 StateDictConfig read_state_dict_config(const SafetensorsFile& file) {
   StateDictConfig found;
-  found.path = (std::filesystem::path(file.path()).parent_path() / "config.json").string();
+  found.path = name_of(path_of(file.path()).parent_path() / "config.json");
   std::error_code ignored;
-  if (std::filesystem::exists(found.path, ignored)) found.arguments = read_json_object(found.path);
+  if (std::filesystem::exists(path_of(found.path), ignored)) found.arguments = read_json_object(found.path);
   return found;
 }
 
@@ -92,7 +93,7 @@ std::vector<std::string> save_state_dict(const std::string& folder, const Checkp
   FileSet files(folder, Places::together);
   // If the files are replaced one after the other, model.safetensors must never exist next to the config.json of
   // another model, or without its own config.json.
-  if (!config.is_null() || std::filesystem::exists(folder + "/config.json")) files.remove("model.safetensors");
+  if (!config.is_null() || std::filesystem::exists(path_of(folder + "/config.json"))) files.remove("model.safetensors");
   files.remove("config.json");
   if (!config.is_null()) files.write("config.json", config.dump(2) + "\n");
   files.write("model.safetensors", tensors, {{"format", "pt"}});

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "formats/formats.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/run_folder.h"
 
 namespace weft::detail {
@@ -10,7 +11,7 @@ namespace {
 bool holds(const std::string& path) {
   std::error_code ignored;
   const std::string model = checkpoint_folder(path) + "/model.safetensors";
-  return std::filesystem::is_regular_file(model, ignored) && SafetensorsFile(model).metadata().count("weft") > 0;
+  return std::filesystem::is_regular_file(path_of(model), ignored) && SafetensorsFile(model).metadata().count("weft") > 0;
 }
 
 std::vector<std::string> save(const std::string& path, const Checkpoint& checkpoint) {

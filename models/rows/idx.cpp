@@ -8,6 +8,7 @@
 #include "rows/label_numbers.h"
 #include "rows/picture_files.h"
 #include "rows/row_file.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/error.h"
 
 namespace weft::detail {
@@ -65,7 +66,7 @@ std::vector<std::int64_t> read_labels(const std::string& pictures, std::int64_t 
         "\"" + pictures +
         "\": expected a file name with images-idx3, because the name of the file with the labels follows from it");
   const std::string where = "\"" + path + "\"";
-  if (!std::filesystem::exists(path))
+  if (!std::filesystem::exists(path_of(path)))
     throw Error(where + ", the file with the labels of \"" + pictures + "\", doesn't exist");
   const FileBytes bytes = bytes_of(path);
   if (!begins(bytes.view(), 1)) throw Error(where + ": expected labels in the IDX format (bytes with one axis)");

@@ -12,6 +12,7 @@
 #include "rows/row_format.h"
 #include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/utf8_path.h"
 
 namespace weft {
 using namespace detail;
@@ -113,7 +114,7 @@ std::vector<fs::path> files_in(const std::vector<fs::path>& folders, LabeledText
 // Returns the bytes of a file that is one row.
 FileBytes row_bytes(const std::string& path, const std::string& where) {
   std::error_code error;
-  const fs::file_type type = fs::status(path, error).type();
+  const fs::file_type type = fs::status(path_of(path), error).type();
   if (error) throw BadRow(where + ": " + error.message() + " (--skip-bad-rows skips such files)");
   if (type == fs::file_type::directory)
     throw BadRow(where + ": expected a file for each row, got a folder (--skip-bad-rows skips such folders)");
@@ -148,21 +149,21 @@ LabeledTexts read_folders(const std::string& path, const LabeledOptions& options
   LabelNumbers labels(options.labels);
   LabeledTexts all;
   all.format = "a folder for each label";
-  const std::vector<fs::path> folders = folders_in(path);
+  const std::vector<fs::path> folders = folders_in(path_of(path));
   if (folders.empty()) throw Error(where + ": expected a folder for each label, with a file for each text");
   for (const fs::path& file : files_in(folders, all))
     (void)add_or_skip(options, all, [&] {
-      const std::string name = file.parent_path().filename().string(), refusal = labels.refusal(name);
+      const std::string name = name_of(file.parent_path().filename()), refusal = labels.refusal(name);
       if (!refusal.empty())
-        throw BadRow("\"" + file.string() + "\": " + refusal + " (--skip-bad-rows skips such files)");
-      add_file(file.string(), all);
+        throw BadRow("\"" + name_of(file) + "\": " + refusal + " (--skip-bad-rows skips such files)");
+      add_file(name_of(file), all);
       all.labels.push_back(labels.of(name));
       return true;
     });
   if (all.content() != RowContent::texts) all.format += ", " + finish_numbers(all);
   return finished(std::move(all), where, labels);
 } catch (const fs::filesystem_error& error) {
-  throw Error("\"" + error.path1().string() + "\": " + error.code().message());
+  throw Error("\"" + name_of(error.path1()) + "\": " + error.code().message());
 }
 
 }  // namespace
@@ -247,7 +248,7 @@ LabeledTexts labeled_rows(std::vector<std::string> texts, const std::vector<std:
 
 LabeledTexts read_labeled(const std::string& path, const LabeledOptions& options) try {
   std::error_code ignored;  // reading reports the problem
-  const bool is_folder = fs::is_directory(path, ignored);
+  const bool is_folder = fs::is_directory(path_of(path), ignored);
   if (is_folder && options.format != DataFormat::automatic && options.format != DataFormat::folders)
     throw Error("\"" + path + "\": expected a file, got a folder (--format " + data_format_name(options.format) + ")");
   if (is_folder) return read_folders(path, options);

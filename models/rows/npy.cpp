@@ -10,6 +10,7 @@
 #include "rows/picture_files.h"
 #include "rows/row_file.h"
 #include "text/utf8.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/error.h"
 #include "weft/tensor.h"
 
@@ -171,7 +172,7 @@ std::string npy_labels_path(const std::string& path) {
     for (const char letter : {path[i] == 'x' ? 'y' : 'Y', 'y'}) {
       std::string labels = path;
       labels[i] = letter;
-      if (std::filesystem::exists(labels)) return labels;
+      if (std::filesystem::exists(path_of(labels))) return labels;
     }
     std::string labels = path;
     labels[i] = 'y';

@@ -1,4 +1,5 @@
 #include "rows/row_file.h"
+#include "weft/detail/utf8_path.h"
 
 #include <filesystem>
 
@@ -20,7 +21,7 @@ const char* utf16_of(std::string_view bytes) {
 FileBytes bytes_of(const std::string& path) {
   std::error_code ignored;  // opening the file reports the problem
   FileBytes bytes;
-  if (std::filesystem::is_regular_file(path, ignored)) bytes.mapped = os::map_file(path);
+  if (std::filesystem::is_regular_file(path_of(path), ignored)) bytes.mapped = os::map_file(path);
   else bytes.read = os::read_file(path);
   return bytes;
 }

@@ -6,6 +6,7 @@
 
 #include "rows/picture_files.h"
 #include "rows/row_file.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/error.h"
 
 namespace weft::detail {
@@ -21,7 +22,7 @@ std::string in_lower_case(std::string text) {
 bool is_named_like_text(const fs::path& file) {
   static constexpr const char* endings[] = {".txt", ".md",  ".rst", ".html", ".htm", ".json", ".jsonl",
                                             ".csv", ".tsv", ".xml", ".yaml", ".yml", ".ini",  ".log"};
-  const std::string name = in_lower_case(file.filename().string()), ending = in_lower_case(file.extension().string());
+  const std::string name = in_lower_case(name_of(file.filename())), ending = in_lower_case(name_of(file.extension()));
   return name.rfind("readme", 0) == 0 || name.rfind("license", 0) == 0 ||
          std::find(std::begin(endings), std::end(endings), ending) != std::end(endings);
 }
@@ -29,7 +30,7 @@ bool is_named_like_text(const fs::path& file) {
 // Whether the file is a picture or a sound. Returns false if the file can't be read. In this case, the code that reads
 // the rows reports the problem.
 bool is_numbers(const fs::path& file) try {
-  return is_file_of_numbers(bytes_of(file.string()).view());
+  return is_file_of_numbers(bytes_of(name_of(file)).view());
 } catch (const Error&) {
   return false;
 }
@@ -37,7 +38,7 @@ bool is_numbers(const fs::path& file) try {
 }  // namespace
 
 bool is_hidden(const fs::path& file) {
-  const std::string name = in_lower_case(file.filename().string());
+  const std::string name = in_lower_case(name_of(file.filename()));
   return name[0] == '.' || name == "thumbs.db" || name == "desktop.ini";
 }
 

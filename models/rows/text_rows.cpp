@@ -11,6 +11,7 @@
 #include "rows/row_folders.h"
 #include "rows/row_format.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/utf8_path.h"
 
 namespace weft {
 using namespace detail;
@@ -94,10 +95,10 @@ std::unique_ptr<TextRows> open_files(const std::vector<fs::path>& files, const s
   LabeledTexts all;
   std::vector<std::string> used;
   for (const fs::path& file : files) try {
-      const std::string where = "\"" + file.string() + "\"";
-      const FileBytes bytes = bytes_of(file.string());
+      const std::string where = "\"" + name_of(file) + "\"";
+      const FileBytes bytes = bytes_of(name_of(file));
       (void)add_numbers(bytes.view(), where, all);
-      used.push_back(file.string());
+      used.push_back(name_of(file));
     } catch (const BadRow&) {
       if (!skip) throw;
       ++all.skipped;
@@ -111,7 +112,7 @@ std::unique_ptr<TextRows> open_files(const std::vector<fs::path>& files, const s
 // Returns the files in a folder and its subfolders, without files in hidden folders.
 std::vector<fs::path> files_below(const std::string& folder) try {
   std::vector<fs::path> files;
-  fs::recursive_directory_iterator entry(folder);
+  fs::recursive_directory_iterator entry(path_of(folder));
   for (; entry != fs::recursive_directory_iterator(); ++entry) {
     if (entry->is_regular_file()) files.push_back(entry->path());
     else if (is_hidden(entry->path())) entry.disable_recursion_pending();
@@ -119,19 +120,19 @@ std::vector<fs::path> files_below(const std::string& folder) try {
   std::sort(files.begin(), files.end());
   return files;
 } catch (const fs::filesystem_error& error) {
-  throw Error("\"" + error.path1().string() + "\": " + error.code().message());
+  throw Error("\"" + name_of(error.path1()) + "\": " + error.code().message());
 }
 
 // Returns the pictures or sounds of a folder, or null if its first file is a text.
 std::unique_ptr<TextRows> open_folder(const std::string& folder, bool skip) {
   std::vector<fs::path> files = files_below(folder);
   const std::int64_t others = remove_other_files(files);
-  if (files.empty() || !is_file_of_numbers(bytes_of(files.front().string()).view())) return nullptr;
+  if (files.empty() || !is_file_of_numbers(bytes_of(name_of(files.front())).view())) return nullptr;
   return open_files(files, "a folder, ", skip, others);
 }
 
 std::string ending_of(const std::string& path) {
-  std::string ending = fs::path(path).extension().string();
+  std::string ending = name_of(path_of(path).extension());
   std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
   return ending;
 }
@@ -141,9 +142,9 @@ std::string ending_of(const std::string& path) {
 std::unique_ptr<TextRows> TextRows::open(const std::string& path, const LabeledOptions& options) try {
   const bool automatic = options.format == DataFormat::automatic;
   std::error_code ignored;  // reading the lines reports the problem
-  if ((automatic || options.format == DataFormat::folders) && fs::is_directory(path, ignored))
+  if ((automatic || options.format == DataFormat::folders) && fs::is_directory(path_of(path), ignored))
     if (auto rows = open_folder(path, options.skip_bad_rows)) return rows;
-  if (automatic && !fs::is_regular_file(path, ignored)) return nullptr;
+  if (automatic && !fs::is_regular_file(path_of(path), ignored)) return nullptr;
   const std::string where = "\"" + path + "\"", ending = ending_of(path);
   if (options.format == DataFormat::folders)
     throw Error(where + ": the format \"folders\" is only for training; expected the format of a file");

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/os.h"
 
 namespace weft::detail {
@@ -40,7 +41,7 @@ bool is_kept(const nlohmann::json& line, std::int64_t step) {
 }  // namespace
 
 Metrics::Metrics(const std::string& path, std::int64_t step) : path_(path) {
-  if (!std::filesystem::exists(path)) return;
+  if (!std::filesystem::exists(path_of(path))) return;
   const std::string text = os::read_file(path);
   std::size_t end = 0;
   for (std::size_t next; (next = text.find('\n', end)) != std::string::npos; end = next + 1) {
@@ -50,12 +51,12 @@ Metrics::Metrics(const std::string& path, std::int64_t step) : path_(path) {
   }
   if (end == text.size()) return;
   std::error_code error;
-  std::filesystem::resize_file(path, end, error);
+  std::filesystem::resize_file(path_of(path), end, error);
   if (error) throw Error("can't write \"" + path + "\": " + error.message());
 }
 
 bool Metrics::has_test(const std::string& path) {
-  if (!std::filesystem::exists(path)) return false;
+  if (!std::filesystem::exists(path_of(path))) return false;
   std::istringstream lines(os::read_file(path));
   for (std::string line; std::getline(lines, line);)
     if (is_test(parsed(line))) return true;

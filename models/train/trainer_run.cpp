@@ -15,6 +15,7 @@
 #include "train/weight_average.h"
 #include "weft/checkpoint.h"
 #include "weft/detail/out_of_memory.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/run_folder.h"
 #include "weft/trainer.h"
 #include "weft/update_rules.h"
@@ -102,7 +103,7 @@ void Trainer::check_parameters() {
 
 void Trainer::save_running_state(const std::string& folder) {
   std::error_code ignored;  // save_state reports the problem
-  std::filesystem::create_directories(last_path(folder), ignored);
+  std::filesystem::create_directories(path_of(last_path(folder)), ignored);
   save_state(state_path(folder));
 }
 
@@ -214,7 +215,7 @@ RunResult Trainer::steps_and_saves(const RunOptions& options) {
                                   {"best-by", options.best_by}});
   Run run(*this, options);
   // If the best checkpoint was removed, there is no best evaluation.
-  if (best_ && run.folder != nullptr && !std::filesystem::exists(best_path(run.folder->path()))) best_.reset();
+  if (best_ && run.folder != nullptr && !std::filesystem::exists(path_of(best_path(run.folder->path())))) best_.reset();
   decide_best_by(options.best_by);
   const std::int64_t steps = options_.schedule.steps;
   evaluation_due_ = evaluation_due_ || step_ >= steps;

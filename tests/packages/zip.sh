@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # zip.sh FOLDER
-# Builds the programs of tests/embed with the unpacked ZIP file for Windows in FOLDER, and runs them under Wine. Exits
-# with 77 if Wine is missing.
+# Builds the programs of tests/embed with the unpacked ZIP file for Windows in FOLDER, and runs them under Wine, as well
+# as the command if FOLDER has it. Exits with 77 if Wine is missing.
 set -euo pipefail
 folder=$(cd "$1" && pwd)
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -26,3 +26,4 @@ for program in consumer c_consumer; do
 done
 text() { tail -n +2 "$1" | tr -d '\r'; }
 [ "$(text consumer.txt)" = "$(text c_consumer.txt)" ] || { tail consumer.txt c_consumer.txt >&2; exit 1; }
+[ ! -e "$folder/bin/weft.exe" ] || "$wine" "$folder/bin/weft.exe" generate "$model" --tokens 5 >/dev/null

@@ -5,6 +5,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <vector>
 
 class TemporaryFolder {
  public:
@@ -15,9 +16,14 @@ class TemporaryFolder {
     } while (!std::filesystem::create_directory(path_));
     std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
   }
+  // On Windows, a folder with a file that is still mapped can't be removed, and remove_all() of libstdc++ 12 would try
+  // forever.
   ~TemporaryFolder() {
     std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    std::vector<std::filesystem::path> entries{path_};
+    for (std::filesystem::recursive_directory_iterator next(path_, ignored), end; next != end; next.increment(ignored))
+      entries.push_back(next->path());
+    for (; !entries.empty(); entries.pop_back()) std::filesystem::remove(entries.back(), ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -12,7 +12,11 @@
 #include "temporary_folder.h"
 #include "train_support.h"
 #include "weft/context.h"
+#include "weft/detail/utf8_path.h"
 #include "weft/generate.h"
+#include "weft/labeled_texts.h"
+#include "weft/os.h"
+#include "weft/run_folder.h"
 #include "weft/safetensors.h"
 
 namespace weft::test {
@@ -71,6 +75,28 @@ TEST_CASE("checkpoint: a saved and loaded model gives the same bits") {
       CHECK(model_description(*loaded.model, *loaded.tokenizer) ==
             model_description(*small.model, *small.data->tokenizer()));
     }
+}
+
+TEST_CASE("checkpoint: runs and rows with names beyond ASCII") {
+  const TemporaryFolder folder;
+  const SmallTask small = small_task("gmlp", Task::causal_lm);
+  const std::string run = folder / "Läufe, 世界/1";
+  { RunFolder(run).begin("{}"); }
+  for (const std::string& path : {best_path(run), last_path(run)})
+    save_checkpoint(path, *small.model, *small.data->tokenizer());
+  CHECK(load_error(checkpoint_folder(run)).empty());
+  { RunFolder(run).begin("{}"); }  // sets the run aside, and puts it back at the end
+  CHECK(load_error(checkpoint_folder(run, "last")).empty());
+
+  const std::string rows = folder / "Zeilen";
+  for (const std::string label : {"Höhe", "世界"}) {
+    std::filesystem::create_directories(detail::path_of(rows + "/" + label));
+    os::AtomicFile file(rows + "/" + label + "/é.txt");
+    file.write("text", 4);
+    file.commit();
+  }
+  CHECK(read_labeled(rows).names == std::vector<std::string>{"Höhe", "世界"});
+  CHECK_THROWS_WITH_AS(read_labeled(folder / "é.csv"), doctest::Contains("é.csv"), Error);
 }
 
 TEST_CASE("checkpoint: damaged files and files of other programs") {
@@ -216,6 +242,7 @@ TEST_CASE("checkpoint: another model's config.json does not stay next to new par
   CHECK(folder.read("file") == "x");
 }
 
+#ifdef __linux__
 TEST_CASE("checkpoint: another model's config.json is removed before anything is written") {
   const TemporaryFolder folder;
   const SmallTask lm = small_task("gmlp", Task::causal_lm);
@@ -227,6 +254,7 @@ TEST_CASE("checkpoint: another model's config.json is removed before anything is
   }
   CHECK(load_error(folder / "run").empty());
 }
+#endif
 
 TEST_CASE("generate: the requested number of symbols, the same for the same seed, beyond the model's length") {
   const SmallTask small = small_task("gmlp", Task::causal_lm);

@@ -102,5 +102,12 @@ if(WEFT_THREADS STREQUAL "openmp")
   list(APPEND WEFT_THREAD_LIBRARIES OpenMP::OpenMP_CXX)
 endif()
 if(WIN32)
-  list(APPEND WEFT_THREAD_LIBRARIES synchronization)  # WaitOnAddress
+  # The library with WaitOnAddress, which zig has under another name.
+  include(CheckLibraryExists)
+  check_library_exists(synchronization WaitOnAddress "" WEFT_HAS_SYNCHRONIZATION)
+  if(WEFT_HAS_SYNCHRONIZATION)
+    list(APPEND WEFT_THREAD_LIBRARIES synchronization)
+  else()
+    list(APPEND WEFT_THREAD_LIBRARIES api-ms-win-core-synch-l1-2-0)
+  endif()
 endif()

@@ -1,22 +1,13 @@
 #include "console/line_reader.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
 #include <weft/error.h>
 
-#include <cerrno>
 #include <iostream>
-#include <system_error>
 
 namespace {
 
 constexpr std::size_t chunk = 1 << 16;   // bytes per read, which is the capacity of a pipe
 constexpr std::size_t enough = 1 << 20;  // approximate number of bytes that one call of next() returns
-
-[[noreturn]] void fail(const char* what, const std::string& name) {
-  throw weft::Error(std::string("can't ") + what + " " + name + ": " + std::generic_category().message(errno));
-}
 
 // Removes a UTF-8 byte order mark. Throws an Error for UTF-16.
 void take_mark_off(std::string& line, const std::string& name) {
@@ -28,36 +19,17 @@ void take_mark_off(std::string& line, const std::string& name) {
 
 }  // namespace
 
-LineReader::LineReader(const std::string& path) : name_(path == "-" ? "standard input" : "\"" + path + "\"") {
-  if (path != "-") descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) fail("open", name_);
-}
-
-LineReader::~LineReader() {
-  if (descriptor_ > 0) ::close(descriptor_);
-}
-
-bool LineReader::is_terminal() const noexcept { return ::isatty(descriptor_) == 1; }
-
-bool LineReader::has_more() const {
-  pollfd wait{descriptor_, POLLIN, 0};
-  return ::poll(&wait, 1, 0) == 1;
-}
-
 void LineReader::fill() {
   const std::size_t before = rest_.size();
   rest_.resize(before + chunk);
-  ssize_t got;
-  do got = ::read(descriptor_, rest_.data() + before, chunk);
-  while (got < 0 && errno == EINTR);
-  rest_.resize(before + static_cast<std::size_t>(got < 0 ? 0 : got));
-  if (got < 0) fail("read", name_);
+  const std::size_t got = file_.read(rest_.data() + before, chunk);
+  rest_.resize(before + got);
   ended_ = got == 0;
 }
 
 std::vector<std::string> LineReader::next() {
   bool has_line = false;
-  while (!ended_ && (!has_line || (rest_.size() < enough && has_more()))) {
+  while (!ended_ && (!has_line || (rest_.size() < enough && file_.is_ready()))) {
     const std::size_t looked = rest_.size();
     fill();
     has_line = has_line || rest_.find('\n', looked) != std::string::npos;

@@ -5,27 +5,24 @@
 #include <string>
 #include <vector>
 
+#include "console/input_file.h"
+
 class LineReader {
  public:
   // Opens a file, or standard input for "-". Throws an Error if the file can't be opened.
-  explicit LineReader(const std::string& path);
-  ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
+  explicit LineReader(const std::string& path) : file_(path) {}
 
   // Returns at least one line, without line ends. Waits only if no line is available. Returns an empty list at the end
   // of the input. Throws an Error if reading fails.
   std::vector<std::string> next();
 
-  const std::string& name() const noexcept { return name_; }  // for messages
-  bool is_terminal() const noexcept;
+  const std::string& name() const noexcept { return file_.name(); }  // for messages
+  bool is_terminal() const noexcept { return file_.is_terminal(); }
 
  private:
-  bool has_more() const;  // whether reading would return without waiting
   void fill();
 
-  std::string name_;
-  int descriptor_ = 0;
+  InputFile file_;
   std::string rest_;  // the beginning of a line whose end has not arrived yet
   bool ended_ = false;
 };

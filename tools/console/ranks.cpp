@@ -1,6 +1,5 @@
 #include "console/ranks.h"
 
-#include <dlfcn.h>
 #include <weft/context.h>
 #include <weft/os.h>
 
@@ -14,6 +13,9 @@
 #include <thread>
 
 #include "mpi/mpi_ranks.h"
+#ifdef WEFT_MPI
+#include <dlfcn.h>
+#endif
 
 namespace {
 

@@ -49,7 +49,7 @@ LossLog::LossLog(const std::string& path, std::int64_t step) : path_(path) {
     if (kept.size() < text.size()) std::filesystem::resize_file(path, kept.size(), none);
     begun = true;
   }
-  file_.open(path, std::ios::app);
+  file_.open(path, std::ios::app | std::ios::binary);
   if (!begun) file_ << header << std::flush;
   check();
 }

@@ -33,12 +33,13 @@ void stop_on_signals(const weft::Ranks* ranks) {
                    "respond, otherwise --resume continues from the last save\n"
                  : "";
     if (!is_first(ranks)) clear_line = "";
+#ifdef SIGUSR1  // Windows has none
     std::signal(SIGUSR1, ask_to_stop);
+#endif
   }
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
-  if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // keeps ignoring it after nohup
-  std::signal(SIGPIPE, SIG_IGN);
+  on_closed_terminal(ask_to_stop);
 }
 
 int stop_signal() { return asked_by; }

@@ -1,4 +1,5 @@
 // Reading files: mapped, at random offsets, or whole.
+#include <algorithm>
 #include <new>
 
 #include "system/shared.h"
@@ -45,7 +46,25 @@ void RandomAccessFile::read(std::uint64_t offset, void* data, std::size_t bytes)
   }
 }
 
+namespace {
+
+// A pipe has no offsets. Its end is reported as an error.
+std::string read_standard_input() {
+  const HANDLE input = ::GetStdHandle(STD_INPUT_HANDLE);
+  return read_to_end(0, [&](char* data, std::size_t bytes) -> std::size_t {
+    DWORD count = 0;
+    const auto most = static_cast<DWORD>(std::min(bytes, std::size_t{1} << 30));
+    if (!::ReadFile(input, data, most, &count, nullptr) && ::GetLastError() != ERROR_BROKEN_PIPE)
+      fail("read", "standard input");
+    return count;
+  });
+}
+
+}  // namespace
+
+// "/dev/stdin" is standard input, as on other systems.
 std::string read_file(const std::string& path) {
+  if (path == "/dev/stdin") return read_standard_input();
   const Handle file(open_to_read(path));
   const std::uint64_t size = size_of(file.get(), path);
   if (size > physical_memory()) fail("read", path, ERROR_NOT_ENOUGH_MEMORY);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string>
 #include <system_error>
@@ -24,7 +25,12 @@ void say_from_signal_handler(const char* line) noexcept {
   errno = error;
 }
 
-void open_standard_streams() {
+void on_closed_terminal(void (*ask_to_stop)(int signal)) {
+  if (std::signal(SIGHUP, ask_to_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // keeps ignoring it after nohup
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+void prepare_standard_streams() {
   const char* const nothing = "/dev/null";
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) == -1 && errno == EBADF) {
