@@ -38,7 +38,7 @@ int run(int argc, char** argv, weft::Ranks* ranks) {
   register_optional_decoders();
   CLI::App weft("weft trains and runs gMLP, TNN and FNet on CPUs.", "weft");
   weft.formatter(std::make_shared<HelpFormatter>());  // subcommands inherit it
-  weft.allow_windows_style_options(false);  // else, on Windows, the path /run would be an option
+  weft.allow_windows_style_options(false);            // else, on Windows, the path /run would be an option
   weft.set_help_flag("-h,--help", "Show this page");
   weft.set_version_flag("--version", "weft " WEFT_VERSION, "Show the version");
   weft.require_subcommand(1);

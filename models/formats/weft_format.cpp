@@ -11,7 +11,8 @@ namespace {
 bool holds(const std::string& path) {
   std::error_code ignored;
   const std::string model = checkpoint_folder(path) + "/model.safetensors";
-  return std::filesystem::is_regular_file(path_of(model), ignored) && SafetensorsFile(model).metadata().count("weft") > 0;
+  return std::filesystem::is_regular_file(path_of(model), ignored) &&
+         SafetensorsFile(model).metadata().count("weft") > 0;
 }
 
 std::vector<std::string> save(const std::string& path, const Checkpoint& checkpoint) {
