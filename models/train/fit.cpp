@@ -112,6 +112,7 @@ TrainOptions train_options(const FitOptions& o, std::int64_t steps) {
   options.optimizer = o.optimizer;
   options.label_smoothing = o.label_smoothing;
   options.ema = o.ema;
+  options.fake_quant = o.fake_quant;
   options.seed = o.seed;
   return options;
 }

@@ -39,6 +39,7 @@ json describe(const Model& model, const Data& data, const TrainOptions& options,
            {"warmup", s.warmup},
            {"lr-floor", s.floor},
            {"ema", options.ema},
+           {"fake-quant", options.fake_quant ? quantization_name(*options.fake_quant) : "none"},
            {"groups", json::array()}};
   run.update(json::parse(optimizer.description()));
   return run;
@@ -58,6 +59,7 @@ Buffers buffers(Optimizer& optimizer, WeightAverage* average) {
 json with_former_defaults(json saved) {
   saved.emplace("label-smoothing", 0.0);
   saved.emplace("ema", 0.0);
+  saved.emplace("fake-quant", "none");
   saved.emplace("groups", json::array());
   saved.emplace("precision", precision_name(Precision::f32));
   saved.emplace("evaluation-due", false);  // earlier versions saved the state after the evaluation
@@ -144,7 +146,7 @@ std::string Trainer::description() const {
 }
 
 void Trainer::save_state(const std::string& path) try {
-  check_no_average_in_use();
+  check_exact_parameters();
   json run = describe(model_, data_, options_, optimizer_);
   run["step"] = step_;
   run["evaluation-due"] = evaluation_due_;
@@ -167,7 +169,7 @@ void Trainer::load_state(const std::string& path) {
 }
 
 void Trainer::load_own_state(const std::string& path) try {
-  check_no_average_in_use();
+  check_exact_parameters();
   const SafetensorsFile file(path);
   try {
     const auto found = file.metadata().find(metadata_key);

@@ -13,6 +13,7 @@
 #include "train/gather.h"
 #include "train/gradient_exchange.h"
 #include "train/not_finite.h"
+#include "train/rounded_weights.h"
 #include "train/weight_average.h"
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
@@ -70,6 +71,8 @@ Trainer::Trainer(Model& model, const Data& data, const TrainOptions& options) tr
       options_(checked(options)),
       optimizer_(model.parameters(), options.optimizer),
       average_(options.ema > 0 ? std::make_unique<WeightAverage>(optimizer_.parameters(), options.ema) : nullptr),
+      rounded_(options.fake_quant ? std::make_unique<RoundedWeights>(optimizer_.parameters(), *options.fake_quant)
+                                  : nullptr),
       batches_(Random(options.seed).split(1)),
       dropout_(Random(options.seed).split(2)) {
   if (model.task() != data.task() || model.vocabulary() != data.tokenizer()->size())
@@ -146,11 +149,11 @@ double Trainer::add_gradient(const Batch& batch, std::int64_t number, double sha
   return mean.item();
 }
 
-void Trainer::check_no_average_in_use() const {
-  if (average_ && average_->is_in_use())
+void Trainer::check_exact_parameters() const {
+  if ((average_ && average_->is_in_use()) || (rounded_ && rounded_->is_in_use()))
     throw Error(
-        "[train] the model currently holds the moving average of its parameters, so no step can be taken and no state "
-        "can be saved or loaded");
+        "[train] the model currently holds the moving average of its parameters or rounded ones, so no step can be "
+        "taken and no state can be saved or loaded");
 }
 
 double Trainer::learning_rate_of(std::int64_t step) const {
@@ -161,12 +164,13 @@ double Trainer::learning_rate_of(std::int64_t step) const {
 }
 
 void Trainer::with_average(const std::function<void()>& body) {
-  const WeightAverage::InUse in_use(average_.get());
+  const WeightAverage::InUse average(average_.get());
+  const RoundedWeights::InUse rounded(rounded_.get());
   body();
 }
 
 double Trainer::step_in_region() {
-  check_no_average_in_use();
+  check_exact_parameters();
   const std::int64_t step = step_ + 1;
   if (!ahead_)
     ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.schedule.steps, options_.micro_batches, rank(),
@@ -180,12 +184,15 @@ double Trainer::step_in_region() {
   const std::vector<Counted> counted = gathered(options_.ranks, own, options_.micro_batches);
   const std::vector<double> share = shares(counted);
   std::vector<double> losses;
-  if (options_.ranks != nullptr) {
-    losses = exchange_gradients(batches, share);
-  } else {
-    optimizer_.parameters().zero_gradients();
-    for (std::size_t i = 0; i < batches.size(); ++i)
-      losses.push_back(add_gradient(batches[i], static_cast<std::int64_t>(i), share[i], optimizer_.parameters()));
+  {
+    const RoundedWeights::InUse rounded(rounded_.get());
+    if (options_.ranks != nullptr) {
+      losses = exchange_gradients(batches, share);
+    } else {
+      optimizer_.parameters().zero_gradients();
+      for (std::size_t i = 0; i < batches.size(); ++i)
+        losses.push_back(add_gradient(batches[i], static_cast<std::int64_t>(i), share[i], optimizer_.parameters()));
+    }
   }
   try {
     const double rate = learning_rate_of(step);

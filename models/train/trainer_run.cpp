@@ -12,6 +12,7 @@
 #include "train/gradient_exchange.h"
 #include "train/metrics.h"
 #include "train/not_finite.h"
+#include "train/rounded_weights.h"
 #include "train/weight_average.h"
 #include "weft/checkpoint.h"
 #include "weft/detail/out_of_memory.h"
@@ -88,7 +89,8 @@ bool Trainer::is_saved_as(const Checkpoint& checkpoint) const {
   if (model_description(*checkpoint.model, *checkpoint.tokenizer) != model_description(model_, *data_.tokenizer()))
     return false;
   const NamedParameters saved = checkpoint.model->parameters(), own = model_.parameters();
-  const WeightAverage::InUse in_use(average_.get());
+  const WeightAverage::InUse average(average_.get());
+  const RoundedWeights::InUse rounded(rounded_.get());
   return std::equal(own.begin(), own.end(), saved.begin(), saved.end(), [](const auto& a, const auto& b) {
     return a.first == b.first && same_bits(a.second.value(), b.second.value());
   });
@@ -115,7 +117,8 @@ void Trainer::save_model(const std::string& folder, const std::optional<Evaluati
   info.pad_to = data_.pad_to();
   info.pairs = data_.pairs();
   if (evaluation) info.validation_loss = evaluation->loss;
-  const WeightAverage::InUse in_use(average_.get());
+  const WeightAverage::InUse average(average_.get());
+  const RoundedWeights::InUse rounded(rounded_.get());
   save_checkpoint(folder, model_, *data_.tokenizer(), info);
 }
 

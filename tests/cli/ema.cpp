@@ -1,4 +1,5 @@
-// Tests of weft train --ema and --rates: what they write, that a resumed run gives the same bits, and invalid values.
+// Tests of weft train --ema, --fake-quant and --rates: what they write, that a resumed run gives the same bits, and
+// invalid values.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "small_run.h"
 #include "temporary_folder.h"
 #include "weft/checkpoint.h"
+#include "weft/quantized.h"
 
 namespace weft::test {
 namespace {
@@ -43,6 +45,34 @@ TEST_CASE_FIXTURE(AveragedRun,
   CHECK(same("folds/fold-2/last", "fold/last"));
   CHECK_FALSE(same("fold/last", "plain-fold/last"));
   CHECK(fails_with(weft(train + "--ema 1 --steps 2 --out " + (folder / "bad")), 2, "--ema"));
+}
+
+TEST_CASE_FIXTURE(AveragedRun, "weft train --fake-quant: the checkpoint loses nothing when it is quantized to int8") {
+  const std::string rounded = train + "--fake-quant int8 --out ";
+  CHECK(weft(rounded + (folder / "whole") + " --steps 8").code == 0);
+  CHECK(nlohmann::json::parse(folder.read("whole/run.json")).at("training").at("fake-quant") == "int8");
+  CHECK(weft(train + "--steps 8 --out " + (folder / "plain")).code == 0);
+  CHECK_FALSE(nlohmann::json::parse(folder.read("plain/run.json")).at("training").contains("fake-quant"));
+  CHECK(weft(rounded + (folder / "parts") + " --steps 3").code == 0);
+  CHECK(weft("train --resume " + (folder / "parts") + " --steps 8 --threads 1").code == 0);
+  const Checkpoint whole = load_checkpoint(folder / "whole/last");
+  CHECK(same_parameters(*whole.model, *load_checkpoint(folder / "parts/last").model));
+  CHECK_FALSE(same_parameters(*whole.model, *load_checkpoint(folder / "plain/last").model));
+  CHECK(weft("quantize " + (folder / "whole") + " --to int8 --out " + (folder / "int8")).code == 0);
+  const NamedParameters exact = whole.model->parameters();
+  const NamedParameters in_bytes = load_checkpoint(folder / "int8", Purpose::inference).model->parameters();
+  REQUIRE(exact.size() == in_bytes.size());
+  std::int64_t rounded_matrices = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const Parameter& stored = in_bytes[i].second;
+    rounded_matrices += stored.scales().defined();
+    const Tensor value =
+        stored.scales().defined() ? QuantizedWeight(stored.value(), stored.scales()).dequantized() : stored.value();
+    CHECK(value.to_vector<float>() == exact[i].second.value().to_vector<float>());
+  }
+  CHECK(rounded_matrices > 3);
+  CHECK(fails_with(weft(train + "--fake-quant int3 --steps 2 --out " + (folder / "bad")), 2,
+                   "expected bf16, int8 or int4, got \"int3\""));
 }
 
 TEST_CASE_FIXTURE(AveragedRun, "weft train --rates: parameters with rate 0 don't change") {

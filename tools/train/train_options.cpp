@@ -164,9 +164,14 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
       ->group(group);
   add_number(command, "--ema", o.ema, {.lowest = 0, .highest = 1, .below = true},
              "Decay of the moving average of the parameters, such as 0.999. Evaluations and checkpoints use the "
-             "average; 0: no "
-             "average",
+             "average; 0: no average",
              "0")
+      ->group(group);
+  const auto check_format = [](const std::string& name) { (void)weft::quantization_from_name(name); };
+  add_text(command, "--fake-quant", "FORMAT", o.fake_quant,
+           "Train for weft quantize --to FORMAT, which is bf16, int8 or int4: steps, evaluations and checkpoints round "
+           "the weights to FORMAT, while the exact weights learn",
+           check_format)
       ->group(group);
   const auto check_rates = [](const std::string& rates) { (void)groups_of(rates); };
   add_text(
@@ -362,6 +367,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   options.optimizer = optimizer;
   options.optimizer.groups = groups_of(rates);
   options.ema = ema.value_or(0);
+  if (!fake_quant.empty()) options.fake_quant = weft::quantization_from_name(fake_quant);
   return options;
 }
 

@@ -65,7 +65,8 @@ struct FitOptions {
   OptimizerOptions optimizer = {};    ///< the optimizer's name and options
   double label_smoothing = 0;         ///< see TrainOptions
   double ema = 0;                     ///< see TrainOptions
-  std::uint64_t seed = 1;             ///< the seed of the initial parameters and of the batches
+  std::optional<Quantization> fake_quant = {};  ///< see TrainOptions
+  std::uint64_t seed = 1;                       ///< the seed of the initial parameters and of the batches
 };
 
 /// Trains a new model on the training set and selects its best checkpoint with the validation set. The function saves

@@ -13,6 +13,7 @@
 #include "weft/data.h"
 #include "weft/model.h"
 #include "weft/optimizer.h"
+#include "weft/quantize.h"
 #include "weft/ranks.h"
 #include "weft/run_folder.h"
 #include "weft/schedule.h"
@@ -33,6 +34,12 @@ struct TrainOptions {
   /// a = b · a + (1 - b) · p, with b = min(β, (1 + t) / (10 + t)) so that the first values fade quickly (Polyak and
   /// Juditsky 1992; TensorFlow's ExponentialMovingAverage). Training itself uses p. If 0, there is no average.
   double ema = 0;
+  /// Training for a model that will be quantized. Each step computes its loss and gradient with the weights that
+  /// quantize() would give the model, and applies the gradient to the exact weights, which the trainer keeps (Jacob et
+  /// al. 2018, arXiv 1712.05877, section 3). Evaluations and checkpoints use the rounded weights, too. Activations are
+  /// not rounded. If there is a moving average, it is one of the exact weights, and rounded when it is used. quantize()
+  /// then changes nothing in the weights of a checkpoint, except for a few in a thousand with int4.
+  std::optional<Quantization> fake_quant = {};
   std::uint64_t seed = 1;  ///< the seed of batches, masks and dropout
   /// The number of threads, 0 to 64, that call Data::training for the batches of the next steps while a step computes.
   /// The trainer keeps the batches of at most loaders + 1 steps ready. The result of training doesn't depend on
@@ -125,6 +132,7 @@ struct RunResult {
 namespace detail {
 class [[gnu::visibility("hidden")]] BatchAhead;
 class [[gnu::visibility("hidden")]] GradientExchange;
+class [[gnu::visibility("hidden")]] RoundedWeights;
 class [[gnu::visibility("hidden")]] WeightAverage;
 }  // namespace detail
 
@@ -155,9 +163,10 @@ class Trainer {
   /// folder continues with the same bits, and removes the metrics of steps after the saved one.
   RunResult run(const RunOptions& options);
 
-  /// Calls body() while the model holds the moving average of its parameters, if TrainOptions::ema asks for one.
-  /// Outside this call, even after run(), the model holds the parameters themselves. In body(), it is an Error to make
-  /// a step, or to save or load a state.
+  /// Calls body() while the model holds the parameters of evaluations and checkpoints: their moving average, if
+  /// TrainOptions::ema asks for one, rounded if TrainOptions::fake_quant asks for it. Outside this call, even after
+  /// run(), the model holds the exact parameters of the last step. In body(), it is an Error to make a step, or to save
+  /// or load a state.
   void with_average(const std::function<void()>& body);
 
   /// Describes the model, the data and the options as JSON. run() writes this to run.json if it opens the folder
@@ -178,7 +187,7 @@ class Trainer {
   struct [[gnu::visibility("hidden")]] Run;
   double step_in_region();
   double learning_rate_of(std::int64_t step) const;
-  void check_no_average_in_use() const;
+  void check_exact_parameters() const;
   double add_gradient(const Batch& batch, std::int64_t number, double share, GradientSink& sink);
   std::vector<double> exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares);
   int rank() const noexcept { return options_.ranks == nullptr ? 0 : options_.ranks->rank(); }
@@ -202,7 +211,8 @@ class Trainer {
   const Data& data_;
   TrainOptions options_;
   Optimizer optimizer_;
-  std::unique_ptr<detail::WeightAverage> average_;  // null if there is no average
+  std::unique_ptr<detail::WeightAverage> average_;   // null if there is no average
+  std::unique_ptr<detail::RoundedWeights> rounded_;  // null without fake_quant
   Random batches_, dropout_;
   std::int64_t step_ = 0;
   std::int64_t tokens_ = 0;      // number of tokens in all steps

@@ -189,6 +189,9 @@ void add_training(nb::module_& module) {
       .def_rw("lr", &Settings::lr)
       .def_rw("label_smoothing", &Settings::label_smoothing)
       .def_rw("ema", &Settings::ema)
+      .def_prop_rw(
+          "fake_quant", [](const Settings& s) { return s.fake_quant ? quantization_name(*s.fake_quant) : ""; },
+          [](Settings& s, const std::string& name) { s.fake_quant = quantization_from_name(name); })
       .def_rw("schedule", &Settings::schedule)
       .def_rw("precision", &Settings::precision)
       .def_rw("best_by", &Settings::best_by)

@@ -48,6 +48,14 @@ def test_the_same_seed_gives_the_same_model(colors):
     assert (other.model.probabilities(TEXTS[:6]) != colors.model.probabilities(TEXTS[:6])).any()
 
 
+def test_rounded_weights(colors):
+    rounded = train(TEXTS, COLORS, fake_quant="int4")
+    assert (rounded.model.probabilities(TEXTS[:6]) != colors.model.probabilities(TEXTS[:6])).any()
+    assert rounded.model.classify("red apple").label == "red"
+    with pytest.raises(weft.Error, match='expected bf16, int8 or int4, got "int3"'):
+        train(TEXTS, COLORS, fake_quant="int3")
+
+
 def test_pickle_and_save(colors, tmp_path):
     want = colors.model.probabilities(TEXTS[:6])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(colors.model)).probabilities(TEXTS[:6]), want)

@@ -164,7 +164,8 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
           epochs: Union[float, None] = None, batch: Union[int, None] = None, lr: Union[float, None] = None,
           schedule: str = "cosine", warmup: int = 100, optimizer: str = "adamw",
           optimizer_options: Union[Mapping[str, float], None] = None, weight_decay: Union[float, None] = None,
-          clip: float = 1.0, label_smoothing: float = 0.0, ema: float = 0.0, balance: str = "none",
+          clip: float = 1.0, label_smoothing: float = 0.0, ema: float = 0.0, fake_quant: Union[str, None] = None,
+          balance: str = "none",
           tokenizer: Union[str, None] = None, vocabulary_size: int = 20000, min_count: int = 2,
           dimensions: int = 128, eval_every: Union[int, None] = None, patience: int = 0, best_by: str = "loss",
           precision: str = "f32", seed: int = 1, progress: bool = True,
@@ -213,6 +214,8 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
     optimizer, optimizer_options, weight_decay, clip: see `weft.optim`
     label_smoothing: the share of the target probability that is spread over all classes
     ema: the decay of a moving average of the parameters, such as 0.999. The average is then the trained model
+    fake_quant: the format to which the model will be quantized, "bf16", "int8" or "int4"; steps, evaluations and the
+        trained model then have rounded weights. None: no rounding
     balance: the treatment of rare classes: "none", "weights" or "rows"
     tokenizer: "words", "characters", "bytes", …; None: "words" for rows, "whitespace" for tagging, "characters" for
         one text
@@ -236,9 +239,9 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
         arch=arch, task=source.task, config=config_json(options), length=options.get("seq_len", 0),
         validation=validation if _is_share(validation) else None, patch=patch, shift=shift, flips=flips, steps=steps,
         epochs=epochs, eval_every=eval_every, batch=source.batch if batch is None else batch, lr=lr, schedule=schedule,
-        warmup=warmup, label_smoothing=label_smoothing, ema=ema, balance=balance, tokenizer=tokenizer,
-        vocabulary_size=vocabulary_size, min_count=min_count, dimensions=dimensions, patience=patience, best_by=best_by,
-        precision=precision, seed=seed, overwrite=overwrite)
+        warmup=warmup, label_smoothing=label_smoothing, ema=ema, fake_quant=fake_quant, balance=balance,
+        tokenizer=tokenizer, vocabulary_size=vocabulary_size, min_count=min_count, dimensions=dimensions,
+        patience=patience, best_by=best_by, precision=precision, seed=seed, overwrite=overwrite)
     settings.set_optimizer(optimizer, optimizer_options or {}, weight_decay, clip)
     reporter = _Reporter(progress, callback)
     with tempfile.TemporaryDirectory(prefix="weft-") as temporary:
