@@ -116,29 +116,11 @@ NamedParameters ordered(NamedParameters parameters, const std::vector<ParameterG
 }
 
 // The names of a run's settings. An optimizer's description must not overwrite them.
-const char* const reserved_names[] = {"optimizer",
-                                      "weight-decay",
-                                      "clip",
-                                      "groups",
-                                      "model",
-                                      "data",
-                                      "seed",
-                                      "seq-len",
-                                      "batch",
-                                      "micro-batches",
-                                      "label-smoothing",
-                                      "precision",
-                                      "schedule",
-                                      "lr",
-                                      "warmup",
-                                      "lr-floor",
-                                      "ema",
-                                      "step",
-                                      "evaluation-due",
-                                      "equal-shares",
-                                      "best",
-                                      "best-by",
-                                      "without-better"};
+const char* const reserved_names[] = {
+    "optimizer", "weight-decay", "clip",          "groups",          "model",     "data",           "seed",
+    "seq-len",   "batch",        "micro-batches", "label-smoothing", "precision", "schedule",       "lr",
+    "warmup",    "lr-floor",     "ema",           "fake-quant",      "step",      "evaluation-due", "equal-shares",
+    "best",      "best-by",      "without-better"};
 
 void check_kind(const OptimizerKind& kind) {
   const std::string who = "[optimizer] \"" + kind.name + "\": ";
