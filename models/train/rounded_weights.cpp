@@ -27,14 +27,24 @@ RoundedWeights::RoundedWeights(ParameterSet& parameters, Quantization to)
                 quantization_name(to));
 }
 
-// First rounds all weights, so that an Error for one of them, for example because it isn't finite, changes nothing.
+// First rounds all weights, so that an Error for one of them changes nothing. Writes to the buffer of the set and not to
+// the parameters, because these belong to another set if the model has a newer trainer.
 void RoundedWeights::round() {
   std::vector<Tensor> values;
-  for (const ParameterSet::Entry& entry : parameters_.entries())
-    values.push_back(entry.parameter.quantizable() ? rounded(entry.parameter.value(), to_) : Tensor());
+  for (const ParameterSet::Entry& entry : parameters_.entries()) try {
+      values.push_back(entry.parameter.quantizable() ? rounded(entry.parameter.value(), to_) : Tensor());
+    } catch (const Error& error) {
+      throw Error("[train] " + entry.name + " can't be rounded: " + error.what());
+    }
   raw::copy(parameters_.values(), exact_);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i].defined()) Parameter(parameters_.entries()[i].parameter).assign(values[i]);
+  const std::size_t size = dtype_size(exact_.dtype());
+  auto* const buffer = static_cast<unsigned char*>(parameters_.values().mutable_raw());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const ParameterSet::Entry& entry = parameters_.entries()[i];
+    if (values[i].defined())
+      std::memcpy(buffer + static_cast<std::size_t>(entry.offset) * size, values[i].raw(),
+                  static_cast<std::size_t>(entry.numel) * size);
+  }
 }
 
 void RoundedWeights::restore() noexcept {

@@ -1,5 +1,5 @@
-// Rounds a model's weights while a step or an evaluation computes with them ("fake quantization", Jacob et al. 2018, arXiv
-// 1712.05877). The gradient for the rounded weights is then applied to the exact ones.
+// Rounds a model's weights while a step or an evaluation computes with them ("fake quantization", Jacob et al. 2018,
+// arXiv 1712.05877). The gradient for the rounded weights is then applied to the exact ones.
 #pragma once
 #include "weft/parameter_set.h"
 #include "weft/quantize.h"

@@ -18,6 +18,7 @@
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
+#include "weft/update_rules.h"
 
 namespace weft {
 using namespace detail;
@@ -42,6 +43,7 @@ TrainOptions checked(const TrainOptions& options) {
                 std::to_string(options.label_smoothing));
   if (!(s.floor >= 0) || !std::isfinite(s.floor))
     throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
+  if (options.fake_quant) (void)quantization_name(*options.fake_quant);  // an Error if it is no enumerator
   if (options.loaders && (*options.loaders < 0 || *options.loaders > 64))
     throw Error("[train] expected 0 to 64 loaders, got " + std::to_string(*options.loaders));
   return options;
@@ -184,6 +186,9 @@ double Trainer::step_in_region() {
   const std::vector<Counted> counted = gathered(options_.ranks, own, options_.micro_batches);
   const std::vector<double> share = shares(counted);
   std::vector<double> losses;
+  if (rounded_)  // parameters that are not finite can't be rounded
+    if (const double norm = l2_norm(optimizer_.parameters().values()); !std::isfinite(norm))
+      fail_loss("step " + std::to_string(step) + ": the norm of the parameters", norm);
   {
     const RoundedWeights::InUse rounded(rounded_.get());
     if (options_.ranks != nullptr) {

@@ -39,7 +39,7 @@ seq 2000 >"Läufe, 世界/Zahlen é.txt"
 first=(train --text "Läufe, 世界/Zahlen é.txt" --arch tnn --layers 1 --d-model 16 --seq-len 16 --batch 8 --steps 6000
        --eval-every 50 --threads 1 --overwrite --out)
 "$under_wine" "${first[@]}" "Läufe, 世界/whole" >log 2>&1 || { cat log; exit 1; }
-printf '12\n' | "$under_wine" generate "Läufe, 世界/whole" --prompt - --tokens 5 >generated 2>log || { cat log; exit 1; }
+printf '12\r\n' | "$under_wine" generate "Läufe, 世界/whole" --prompt - --tokens 5 >generated 2>log || { cat log; exit 1; }
 printf '12\n' | "$weft" generate "Läufe, 世界/whole" --prompt - --tokens 5 | cmp - generated
 
 # A run that is killed again and again ends with the same bytes.
@@ -62,4 +62,5 @@ done
 next
 "$under_wine" "${arguments[@]}" >log 2>&1 || { cat log; exit 1; }
 for file in last/model.safetensors best/model.safetensors; do cmp "Läufe, 世界/whole/$file" "$run/$file"; done
+[ "$killed" -ge 3 ] || { echo "expected at least 3 runs to be killed, got $killed"; exit 1; }
 echo "killed $killed times: the same bytes"

@@ -111,6 +111,39 @@ TEST_CASE("fake quantization: evaluations and checkpoints have rounded weights, 
   }
 }
 
+TEST_CASE("fake quantization: the moving average is one of the exact weights, and rounded when it is used") {
+  SmallTask small = small_task("gmlp", Task::classifier);
+  TrainOptions options = rounding_to(Quantization::int8);
+  options.ema = 0.9;
+  Trainer trainer(*small.model, *small.data, options);
+  std::vector<std::vector<float>> average;
+  for (const auto& [name, parameter] : small.model->parameters())
+    average.push_back(parameter.value().to_vector<float>());
+  for (int t = 1; t <= 6; ++t) {
+    (void)trainer.step();
+    const auto take = static_cast<float>(1 - std::min(0.9, (1.0 + t) / (10.0 + t)));
+    std::size_t i = 0;
+    for (const auto& [name, parameter] : small.model->parameters()) {
+      const std::vector<float> now = parameter.value().to_vector<float>();
+      for (std::size_t k = 0; k < now.size(); ++k) average[i][k] += take * (now[k] - average[i][k]);
+      ++i;
+    }
+  }
+  trainer.with_average([&] {
+    std::size_t i = 0;
+    for (const auto& [name, parameter] : small.model->parameters()) {
+      const std::vector<float> now = parameter.value().to_vector<float>();
+      Tensor want = Tensor::from(average[i], parameter.shape());
+      if (parameter.quantizable()) want = QuantizedWeight(want).dequantized();
+      const std::vector<float> expected = want.to_vector<float>();
+      double worst = 0;
+      for (std::size_t k = 0; k < now.size(); ++k) worst = std::max(worst, std::abs(double(now[k]) - expected[k]));
+      CHECK_MESSAGE(worst < 1e-6, name);
+      ++i;
+    }
+  });
+}
+
 TEST_CASE("fake quantization: quantize() changes hardly anything in a checkpoint that was trained for it") {
   for (const Quantization to : quantizations()) {
     CAPTURE(quantization_name(to));
@@ -132,6 +165,18 @@ TEST_CASE("fake quantization: quantize() changes hardly anything in a checkpoint
     // In 4 bits, a group whose largest value is ±6 gets another scale.
     CHECK(different <= (to == Quantization::int4 ? all / 100 : 0));
   }
+}
+
+TEST_CASE("fake quantization: a trainer does not change the weights of a newer trainer") {
+  SmallTask small = small_task("gmlp", Task::classifier);
+  Trainer first(*small.model, *small.data, rounding_to(Quantization::int4));
+  Trainer second(*small.model, *small.data, rounding_to(Quantization::int4));
+  std::vector<Tensor> before;
+  for (const auto& [name, parameter] : small.model->parameters())
+    before.push_back(Tensor::from(parameter.value().to_vector<float>(), parameter.shape()));
+  first.with_average([] {});
+  CHECK_THROWS_AS((void)first.step(), Error);
+  CHECK(holds(*small.model, before));
 }
 
 TEST_CASE("fake quantization: a resumed run gives the same bits, and a state belongs to a run with the same rounding") {
@@ -165,8 +210,18 @@ TEST_CASE("fake quantization: a model without weights that may be rounded, and w
       Parameter(parameter).assign(Tensor::full(parameter.shape(), std::nan("")));
       break;
     }
-  CHECK_THROWS_AS((void)trainer.step(), Error);
-  CHECK_THROWS_AS((void)trainer.step(), Error);  // not that the model holds rounded parameters
+  const auto values = [&] {
+    std::vector<std::vector<float>> all;
+    for (const auto& [name, parameter] : broken.model->parameters())
+      if (parameter.value().to_vector<float>()[0] == parameter.value().to_vector<float>()[0])  // not the one with NaN
+        all.push_back(parameter.value().to_vector<float>());
+    return all;
+  };
+  const auto before = values();
+  for (int attempt = 0; attempt < 2; ++attempt)
+    CHECK_THROWS_WITH_AS((void)trainer.step(), doctest::Contains("step 1: the norm of the parameters is nan"), Error);
+  CHECK_THROWS_WITH_AS(trainer.with_average([] {}), doctest::Contains("can't be rounded"), Error);
+  CHECK(values() == before);
 }
 
 }  // namespace weft::test

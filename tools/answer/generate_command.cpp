@@ -3,16 +3,14 @@
 #include <weft/generate.h>
 #include <weft/os.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
-#include <iterator>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "console/command.h"
+#include "console/input_file.h"
 #include "console/options.h"
 #include "options/checkpoint_option.h"
 
@@ -26,16 +24,18 @@ struct GenerateCommand {
 };
 
 std::string read_standard_input() {
-  std::string text(std::istreambuf_iterator<char>(std::cin), {});
-  if (std::ferror(stdin) != 0)
-    throw weft::Error("can't read standard input: " + std::generic_category().message(errno));
+  InputFile input("-");
+  std::string text;
+  char part[1 << 14];
+  while (const std::size_t bytes = input.read(part, sizeof part)) text.append(part, bytes);
   return text;
 }
 
 // Returns the text of a file, or of standard input for "-", without the final line end, which editors add.
 std::string read_prompt(const std::string& path) {
   std::string text = path == "-" ? read_standard_input() : weft::os::read_file(path);
-  if (!text.empty() && text.back() == '\n') text.pop_back();
+  for (const char end : {'\n', '\r'})
+    if (!text.empty() && text.back() == end) text.pop_back();
   return text;
 }
 

@@ -52,7 +52,8 @@ std::vector<std::string> LineReader::next() {
 void for_each_lines(const std::string& path,
                     const std::function<void(const std::vector<std::string>&, const std::string&)>& use) {
   LineReader reader(path);
-  if (reader.is_terminal()) std::cerr << "enter one text per line; Ctrl-D ends the input" << std::endl;
+  if (reader.is_terminal())
+    std::cerr << "enter one text per line; Ctrl-D (on Windows Ctrl-Z and Enter) ends the input" << std::endl;
   bool first = true;
   for (std::vector<std::string> lines; !(lines = reader.next()).empty(); first = false) {
     if (first) take_mark_off(lines[0], reader.name());

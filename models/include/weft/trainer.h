@@ -36,9 +36,10 @@ struct TrainOptions {
   double ema = 0;
   /// Training for a model that will be quantized. Each step computes its loss and gradient with the weights that
   /// quantize() would give the model, and applies the gradient to the exact weights, which the trainer keeps (Jacob et
-  /// al. 2018, arXiv 1712.05877, section 3). Evaluations and checkpoints use the rounded weights, too. Activations are
-  /// not rounded. If there is a moving average, it is one of the exact weights, and rounded when it is used. quantize()
-  /// then changes nothing in the weights of a checkpoint, except for a few in a thousand with int4.
+  /// al. 2018, arXiv 1712.05877, section 3). Evaluations and checkpoints use the rounded weights, too. Activations and
+  /// frozen parameters are not rounded. A moving average is computed from the exact weights, and rounded when it is
+  /// used. quantize() then changes nothing in the weights of a checkpoint, except for about one in a hundred at most
+  /// with int4. The exact weights need as much memory as the model, and while a step rounds them, so do the new ones.
   std::optional<Quantization> fake_quant = {};
   std::uint64_t seed = 1;  ///< the seed of batches, masks and dropout
   /// The number of threads, 0 to 64, that call Data::training for the batches of the next steps while a step computes.
