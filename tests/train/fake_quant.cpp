@@ -105,9 +105,9 @@ TEST_CASE("fake quantization: evaluations and checkpoints have rounded weights, 
     CHECK(result.evaluation->loss == evaluate(*last.model, *small.data).loss);
     CHECK(*last.info.validation_loss == result.evaluation->loss);
     CHECK(trainer.is_saved_as(last));
-    const auto averages = [&] { trainer.save_state(folder / "state"); };
-    CHECK_THROWS_WITH_AS(trainer.with_average(averages), doctest::Contains("rounded"), Error);
-    CHECK_NOTHROW(averages());
+    const auto save = [&] { trainer.save_state(folder / "state"); };
+    CHECK_THROWS_WITH_AS(trainer.with_average(save), doctest::Contains("rounded"), Error);
+    CHECK_NOTHROW(save());
   }
 }
 
