@@ -25,6 +25,7 @@ struct ArchTask {
   std::string arch;
   Task task;
   double ema = 0;
+  std::optional<Quantization> fake_quant = {};
 };
 
 // Returns the validation lines of the metrics, without values that depend on the clock.
@@ -67,6 +68,7 @@ TEST_CASE("ranks: a run's folder equals that of one process, byte by byte, and o
           doctest::test_suite("threads")) {
   for (const ArchTask& what : {ArchTask{"gmlp", Task::causal_lm},
                                {"gmlp", Task::causal_lm, 0.9},
+                               {"tnn", Task::causal_lm, 0.9, Quantization::int4},
                                {"fnet", Task::masked_lm},
                                {"fnet", Task::classifier}}) {
     const TemporaryFolder folder;
@@ -75,6 +77,7 @@ TEST_CASE("ranks: a run's folder equals that of one process, byte by byte, and o
       const SmallTask small = small_task(what.arch, what.task);
       TrainOptions train = options_of(ranks, 7, 3);
       train.ema = what.ema;
+      train.fake_quant = what.fake_quant;
       Trainer trainer(*small.model, *small.data, train);
       RunOptions options;
       options.folder = folder / name;
