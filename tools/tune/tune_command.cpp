@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 
 #include "console/command.h"
@@ -38,13 +37,18 @@ struct TuneOptions {
 
 // Returns the seconds of a time like "90", "5:00" or "1:30:00".
 double read_time(const std::string& typed) {
-  static const std::regex format("(?:(?:([0-9]{1,3}):)?([0-9]{1,3}):)?([0-9]{1,7})");
-  std::smatch parts;
+  std::istringstream parts(typed);
+  std::string part;
+  bool is_valid = !typed.ends_with(':');
   double seconds = 0;
-  if (std::regex_match(typed, parts, format))
-    for (std::size_t i = 1; i < parts.size(); ++i)
-      seconds = 60 * seconds + (parts[i].matched ? std::stod(parts[i].str()) : 0);
-  if (seconds <= 0) throw Error("expected a time like 90, 5:00 or 1:30:00, got \"" + typed + "\"");
+  int count = 0;
+  for (; std::getline(parts, part, ':'); ++count) {
+    const bool is_number = !part.empty() && part.size() <= 7 && part.find_first_not_of("0123456789") == part.npos;
+    is_valid = is_valid && is_number;
+    seconds = 60 * seconds + (is_number ? std::stod(part) : 0);
+  }
+  if (!is_valid || count > 3 || seconds <= 0)
+    throw Error("expected a time like 90, 5:00 or 1:30:00, got \"" + typed + "\"");
   return seconds;
 }
 
