@@ -1,7 +1,7 @@
 # The parts of weft as CMake targets. The objects of one see only the include folders of those below it (include/, which
 # is installed, and internal/, which isn't), so an include against the arrows doesn't compile.
 
-# Much of the compile time goes into headers. WEFT_UNITY=ON compiles up to eight sources of a folder as one file and
+# Much of the compile time goes into headers. WEFT_UNITY=ON compiles up to 16 sources of a folder as one file and
 # precompiles headers, which halves it. A source that forgets an include may then compile; OFF finds it.
 option(WEFT_UNITY "compile small sources of a folder as one file, in half the time" ON)
 
