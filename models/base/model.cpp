@@ -66,6 +66,13 @@ void TokenStream::join(TokenStream&) {
   throw Error("[generate] the token streams of this architecture can't be joined");
 }
 
+Tensor TokenStream::append_each(const Tensor& tokens) {
+  check_appended_each(tokens, texts(), 1);
+  return append(tokens);
+}
+
+void TokenStream::take_back(std::int64_t count) { check_taken_back(count, 0); }
+
 Tensor TokenStream::next(std::int64_t token) {
   return guard_memory("generate", [&] {
     const NoGrad suspended;

@@ -57,6 +57,20 @@ void check_appended(const Tensor& tokens, std::int64_t texts) {
                                   : "an undefined tensor"));
 }
 
+void check_appended_each(const Tensor& tokens, std::int64_t texts, std::int64_t most) {
+  if (texts != 1) throw Error("[generate] expected a stream of one text, got " + std::to_string(texts));
+  check_appended(tokens, texts);
+  if (tokens.size(1) > most)
+    throw Error("[generate] expected at most " + std::to_string(most) + " tokens, got " +
+                std::to_string(tokens.size(1)));
+}
+
+void check_taken_back(std::int64_t count, std::int64_t most) {
+  if (count < 0 || count > most)
+    throw Error("[generate] expected to take back 0 to " + std::to_string(most) + " tokens, got " +
+                std::to_string(count));
+}
+
 void check_selected(const std::vector<std::int64_t>& indices, std::int64_t texts) {
   if (indices.empty()) throw Error("[generate] expected at least one text index, got none");
   for (std::int64_t i : indices)

@@ -1,5 +1,6 @@
 // Parts that the token streams of several architectures share.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -52,11 +53,18 @@ constexpr std::int64_t texts_at_once = 8;
 
 // Throws an Error unless tokens are i64 (texts, n >= 1).
 void check_appended(const Tensor& tokens, std::int64_t texts);
+// Throws an Error unless there is one text and tokens are i64 (1, 1 <= n <= most).
+void check_appended_each(const Tensor& tokens, std::int64_t texts, std::int64_t most);
+// Throws an Error unless 0 <= count <= most.
+void check_taken_back(std::int64_t count, std::int64_t most);
 // Throws an Error unless there is at least one index and every index is from 0 to texts - 1.
 void check_selected(const std::vector<std::int64_t>& indices, std::int64_t texts);
 
 // Base class for streams that keep a Text for each text. Derived has Tensor extend(const Tensor& tokens), which
 // implements append() for valid tokens. A Text contains everything that depends on the text, including its length.
+//
+// A Derived that can take back tokens also has most_at_once(text), extend_each(tokens), which implements append_each()
+// for two tokens or more, and shorten(text, count), which implements take_back().
 template <class Derived, class Text>
 class StreamOf : public TokenStream {
  public:
@@ -67,8 +75,34 @@ class StreamOf : public TokenStream {
       const NoGrad suspended;
       check_appended(tokens, texts());
       steady_.check();
+      revocable_ = 0;
       return static_cast<Derived&>(*this).extend(tokens);
     });
+  }
+
+  std::int64_t most_at_once() const noexcept override {
+    if (texts() != 1) return 1;
+    return std::min(texts_at_once, static_cast<const Derived&>(*this).most_at_once(texts_.front()));
+  }
+
+  Tensor append_each(const Tensor& tokens) override {
+    return guard_memory("generate", [&] {
+      const NoGrad suspended;
+      check_appended_each(tokens, texts(), most_at_once());
+      steady_.check();
+      revocable_ = 0;
+      auto& derived = static_cast<Derived&>(*this);
+      if (tokens.size(1) == 1) return derived.extend(tokens);
+      Tensor logits = derived.extend_each(tokens);
+      revocable_ = tokens.size(1) - 1;
+      return logits;
+    });
+  }
+
+  void take_back(std::int64_t count) override {
+    check_taken_back(count, revocable_);
+    static_cast<Derived&>(*this).shorten(texts_.front(), count);
+    revocable_ -= count;
   }
 
   std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const override {
@@ -77,6 +111,7 @@ class StreamOf : public TokenStream {
       auto stream = std::make_unique<Derived>(static_cast<const Derived&>(*this));
       stream->texts_.clear();
       for (std::int64_t i : texts) stream->texts_.push_back(texts_[static_cast<std::size_t>(i)]);
+      stream->revocable_ = 0;
       return stream;
     });
   }
@@ -93,10 +128,14 @@ class StreamOf : public TokenStream {
         texts_.push_back(std::move(text));
       }
       stream->texts_.clear();
+      revocable_ = 0;
     });
   }
 
  protected:
+  std::int64_t most_at_once(const Text&) const noexcept { return 1; }
+  Tensor extend_each(const Tensor&) { return {}; }
+  void shorten(Text&, std::int64_t) noexcept {}
   // Prepares a text of another stream for this one. Must not throw.
   void welcome(Text&) noexcept {}
 
@@ -106,6 +145,7 @@ class StreamOf : public TokenStream {
   std::vector<Text> texts_;
 
  private:
+  std::int64_t revocable_ = 0;  // number of tokens that take_back() may remove
   SteadyModel steady_;
 };
 

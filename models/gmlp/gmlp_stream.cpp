@@ -28,32 +28,57 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
 
   Tensor extend(const Tensor& tokens) {
     std::vector<Tensor> logits(texts_.size());
-    std::vector<std::size_t> growing;                          // the texts whose windows have room for one token
+    Group growing;                                             // the texts whose windows have room for one token
     std::vector<std::pair<std::size_t, GmlpText>> read_again;  // the other texts
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       // Then the windows have room for the new tokens when all logits are known.
       texts_[i].window.reserve(static_cast<std::size_t>(model_.config_.seq_len));
-      if (tokens.size(1) == 1 && texts_[i].length() < model_.config_.seq_len) {
-        growing.push_back(i);
+      const std::vector<std::int64_t> more = row_of(tokens, i);
+      if (more.size() == 1 && texts_[i].length() < model_.config_.seq_len) {
+        growing.push_back({i, texts_[i].length(), more.front()});
       } else {
-        read_again.emplace_back(i, with_more(texts_[i], row_of(tokens, i)));
+        read_again.emplace_back(i, with_more(texts_[i], more));
         logits[i] = read(read_again.back().second);
       }
     }
     for (auto first = growing.begin(); first < growing.end();) {
       const auto last = first + std::min<std::ptrdiff_t>(texts_at_once, growing.end() - first);
-      step(tokens, {first, last}, logits);
-      first = last;
+      const Tensor all = step({first, last});
+      for (std::int64_t row = 0; first < last; ++first, ++row) logits[first->text] = slice(all, 0, row, row + 1);
     }
     Tensor all = concat(logits, 0);
-    const std::vector<std::int64_t> ids = tokens.to_vector<std::int64_t>();
-    for (std::size_t i : growing) texts_[i].window.push_back(ids[i]);
+    for (const NewToken& token : growing) texts_[token.text].window.push_back(token.id);
     for (auto& [i, text] : read_again) texts_[i] = std::move(text);
     return all;
   }
 
+  std::int64_t most_at_once(const GmlpText& text) const noexcept {
+    return std::max<std::int64_t>(1, model_.config_.seq_len - text.length());
+  }
+
+  Tensor extend_each(const Tensor& tokens) {
+    const std::vector<std::int64_t> ids = row_of(tokens, 0);
+    std::vector<std::int64_t>& window = texts_[0].window;
+    window.reserve(static_cast<std::size_t>(model_.config_.seq_len));
+    Group group;
+    for (std::int64_t id : ids) group.push_back({0, texts_[0].length() + std::ssize(group), id});
+    Tensor all = step(group);
+    window.insert(window.end(), ids.begin(), ids.end());
+    return all;
+  }
+
+  void shorten(GmlpText& text, std::int64_t count) noexcept {
+    text.window.erase(text.window.end() - count, text.window.end());
+  }
+
  private:
-  using Group = std::vector<std::size_t>;  // indices of texts
+  // A token that a text gets, and its position in the text's window.
+  struct NewToken {
+    std::size_t text;
+    std::int64_t position, id;
+  };
+  // Up to texts_at_once tokens. Those of the same text have successive positions.
+  using Group = std::vector<NewToken>;
 
   // Returns the text with more tokens in its window, which stays the same as if they were appended one by one.
   GmlpText with_more(GmlpText text, const std::vector<std::int64_t>& more) const {
@@ -72,44 +97,39 @@ class Gmlp::Stream : public StreamOf<Gmlp::Stream, GmlpText> {
     return slice(tokens, 0, row, row + 1).to_vector<std::int64_t>();
   }
 
-  // The forward pass for the next token of each text in a group, from tokens (texts, 1). Sets the logits (1,
-  // vocabulary) of these texts.
-  void step(const Tensor& tokens, const Group& group, std::vector<Tensor>& logits) {
-    Tensor x = embed(tokens, group);  // (1, b, d_model)
+  // The forward pass for the tokens of a group. Returns the logits (tokens, vocabulary).
+  Tensor step(const Group& group) {
+    Tensor x = embed(group);  // (1, b, d_model)
     for (std::size_t block = 0; block < model_.blocks_.size(); ++block)
       x = model_.blocks_[block].tokens_first(
           x, {}, nullptr, [&](const Tensor& z1, const Tensor& v) { return gate_last(z1, v, block, group); });
-    const Tensor all = reshape(model_.head(x), {std::ssize(group), model_.outputs_});
-    for (std::size_t i = 0; i < group.size(); ++i)
-      logits[group[i]] = slice(all, 0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1);
+    return reshape(model_.head(x), {std::ssize(group), model_.outputs_});
   }
 
-  // The embeddings (1, b, d_model) of the next token of each text in a group.
-  Tensor embed(const Tensor& tokens, const Group& group) const {
+  // The embeddings (1, b, d_model) of the tokens of a group.
+  Tensor embed(const Group& group) const {
     std::vector<std::int64_t> ids;
     bool is_same_position = true;
-    for (std::size_t i : group) {
-      ids.push_back(row_of(tokens, i).front());
-      is_same_position &= texts_[i].length() == texts_[group.front()].length();
+    for (const NewToken& token : group) {
+      ids.push_back(token.id);
+      is_same_position &= token.position == group.front().position;
     }
     if (is_same_position || !model_.config_.positions)
-      return model_.embed(Tensor::from(ids, {1, std::ssize(ids)}), texts_[group.front()].length());
+      return model_.embed(Tensor::from(ids, {1, std::ssize(ids)}), group.front().position);
     std::vector<Tensor> each;
-    for (std::size_t i = 0; i < group.size(); ++i)
-      each.push_back(model_.embed(Tensor::from<std::int64_t>({ids[i]}, {1, 1}), texts_[group[i]].length()));
+    for (const NewToken& token : group)
+      each.push_back(model_.embed(Tensor::from<std::int64_t>({token.id}, {1, 1}), token.position));
     return concat(each, 1);
   }
 
-  // The gates for token i of the b texts in a group, where i is the length of each text: z1, v (1, b, d) ->
+  // The gates for the b tokens of a group, where i is the position of a token: z1, v (1, b, d) ->
   // z1_i ⊙ (sum_(j <= i) W[i,j] v_j + b_i), (1, b, d).
   Tensor gate_last(const Tensor& z1, const Tensor& v, std::size_t block, const Group& group) {
-    std::vector<Tensor> pasts;
-    pasts.reserve(group.size());
-    for (std::size_t row = 0; row < group.size(); ++row) {
-      GmlpText& text = texts_[group[row]];
-      text.past[block].put_row(text.length(), v, static_cast<std::int64_t>(row));
-      pasts.push_back(text.past[block].first(text.length() + 1));
-    }
+    const auto past = [&](const NewToken& token) -> TokenRows& { return texts_[token.text].past[block]; };
+    for (std::size_t row = 0; row < group.size(); ++row)
+      past(group[row]).put_row(group[row].position, v, static_cast<std::int64_t>(row));
+    std::vector<Tensor> pasts;  // views, made only now: put_row copies rows that are shared
+    for (const NewToken& token : group) pasts.push_back(past(token).first(token.position + 1));
     const SpatialGatingUnit& unit = model_.blocks_[block].sgu;
     return spatial_gate_last(z1, pasts, unit.weight, unit.bias);
   }

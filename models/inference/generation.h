@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "inference/chooser.h"
+#include "inference/guesses.h"
 
 namespace weft {
 struct Generation::Impl {
@@ -15,6 +17,10 @@ struct Generation::Impl {
     if (prompt.empty()) prompt = {empty_prompt_symbol(of_model)};
     prompt_symbols = std::ssize(prompt);
     sample.before = prompt.back();
+    if (options.speculate) {
+      guesses.emplace();
+      for (std::int64_t symbol : prompt) guesses->add(symbol);
+    }
     stream = model->stream();
     logits = stream->append(Tensor::from(prompt, {1, prompt_symbols}));
   }
@@ -30,10 +36,18 @@ struct Generation::Impl {
   bool has_ended() const noexcept { return ended || symbols == options.tokens; }
   // Computes the logits for the next symbol unless they are known.
   void read_last() {
-    if (!logits.defined()) logits = stream->append(Tensor::from<std::int64_t>({sample.before}, {1, 1}));
+    if (logits.defined()) return;
+    if (guesses) logits = guesses->append_last(*stream, options.tokens - symbols);
+    else logits = stream->append(Tensor::from<std::int64_t>({sample.before}, {1, 1}));
+  }
+  // From now on, symbols are not guessed. The stream contains only symbols that were chosen.
+  void stop_guessing() {
+    if (guesses) guesses->take_back(*stream);
+    guesses.reset();
   }
   GeneratedSymbol choose_next() {
     GeneratedSymbol symbol = chooser.next(sample, logits, symbols);
+    if (guesses) guesses->add(symbol.id);
     logits = Tensor();
     ++symbols;
     ended = symbol.is_last;
@@ -47,6 +61,7 @@ struct Generation::Impl {
   std::unique_ptr<TokenStream> stream;  // null if a GenerationBatch has the stream
   Tensor logits;                        // for the next symbol; undefined until the previous one is appended
   detail::Sample sample;
+  std::optional<detail::Guesses> guesses;  // if the options say so, and no GenerationBatch has the stream
   std::int64_t symbols = 0, prompt_symbols = 0;
   bool ended = false;
 

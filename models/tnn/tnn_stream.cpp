@@ -35,6 +35,20 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
     return all;
   }
 
+  // Within a block of rows, taking back tokens costs nothing.
+  std::int64_t most_at_once(const TnnText& text) const noexcept {
+    return BlockedRows::block - text.length % BlockedRows::block;
+  }
+
+  Tensor extend_each(const Tensor& tokens) {
+    const std::int64_t n = tokens.size(1);
+    Tensor all = read(reshape(tokens, {n, 1}), 0);
+    texts_[0].length += n;
+    return all;
+  }
+
+  void shorten(TnnText& text, std::int64_t count) noexcept { text.length -= count; }
+
   void welcome(TnnText& text) noexcept {
     for (std::size_t i = 0; i < text.layers.size() && !texts_.empty(); ++i)
       text.layers[i].share_lags(texts_.front().layers[i]);
@@ -55,7 +69,8 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
     return text;
   }
 
-  // The forward pass over tokens (b, n), which continue b texts, starting with text `first`. Returns the logits (b,
+  // The forward pass over tokens (b, n). If there are several texts, or if b = 1, row i continues text `first` + i.
+  // Otherwise the b rows, of one token each, continue the only text one after the other. Returns the logits (b,
   // vocabulary).
   Tensor read(const Tensor& tokens, std::int64_t first) {
     const std::int64_t n = tokens.size(1);
@@ -65,17 +80,19 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
     return reshape(model_.logits(slice(x, 1, n - 1, n)), {tokens.size(0), model_.outputs_});
   }
 
-  // Mixes the tokens i >= length of b texts, starting with text `first`: v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j) v_j,
-  // (b, n, d1). If the coefficients are normalized, divides y_i by t_0 + … + t_i.
+  // Mixes the new tokens of read(): v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j) v_j, (b, n, d1), where i is the position of
+  // a token in its text. If the coefficients are normalized, divides y_i by t_0 + … + t_i.
   Tensor mix(const Tensor& v, std::size_t layer, std::int64_t first) {
     const std::int64_t n = v.size(1), d1 = v.size(2);
     const bool normalize = model_.layers_[layer].token_mixer().toep().options().normalize;
     std::vector<Tensor> sums;
     for (std::int64_t i = 0; i < v.size(0); ++i) {
-      TnnText& text = texts_[static_cast<std::size_t>(first + i)];
+      const bool is_only = texts() == 1;
+      TnnText& text = texts_[is_only ? 0 : static_cast<std::size_t>(first + i)];
+      const std::int64_t at = text.length + (is_only ? i : 0);
       OnlineToeplitz& past = text.layers[layer];
-      const Tensor y = past.append(text.length, widened(reshape(slice(v, 0, i, i + 1), {n, d1})));
-      sums.push_back(normalize ? div(y, past.lags().sums(text.length, n)) : y);
+      const Tensor y = past.append(at, widened(reshape(slice(v, 0, i, i + 1), {n, d1})));
+      sums.push_back(normalize ? div(y, past.lags().sums(at, n)) : y);
     }
     return in_dtype(reshape(concat(sums, 0), v.shape()), v.dtype());
   }

@@ -10,6 +10,7 @@
 #include "weft/context.h"
 #include "weft/model.h"
 #include "weft/profile.h"
+#include "weft/quantize.h"
 
 namespace weft::test {
 namespace {
@@ -109,6 +110,83 @@ TEST_CASE("token streams: tokens in pieces of any length") {
       }
     }
   }
+}
+
+// Appends tokens in groups, of which some are taken back at once, until `all` has been appended. Compares each row of
+// logits with `each`, the results of single tokens.
+void check_tried_tokens(TokenStream& stream, const Ids& all, const std::vector<Tensor>& each, std::int64_t done,
+                        std::uint64_t seed) {
+  const Random random(seed);
+  for (std::uint64_t i = 0; done < std::ssize(all); ++i) {
+    const std::int64_t most = std::min(stream.most_at_once(), std::ssize(all) - done);
+    CHECK(most >= 1);
+    const auto up_to = [&](std::int64_t n, std::uint64_t at) {
+      return static_cast<std::int64_t>(random.uniform(at) * static_cast<double>(n + 1));
+    };
+    const std::int64_t kept = 1 + up_to(most - 1, 2 * i), wrong = up_to(stream.most_at_once() - kept, 2 * i + 1);
+    Ids tried = part(all, done, done + kept);
+    for (std::int64_t j = 0; j < wrong; ++j) tried.push_back((3 * j + done) % 7);
+    const Tensor logits = stream.append_each(one_row(tried));
+    REQUIRE(logits.shape() == Shape{kept + wrong, 7});
+    for (std::int64_t j = 0; j < kept; ++j)
+      CHECK(same_bits(row_of(logits, j), each[static_cast<std::size_t>(done + j)]));
+    stream.take_back(wrong);
+    done += kept;
+  }
+}
+
+TEST_CASE("token streams: tokens that are tried and taken back have the same bits as single tokens") {
+  enum { f32, bf16, int8, int4 };
+  for (const auto& [arch, config] : all_streams)
+    for (const int weights : {f32, bf16, int8, int4}) {
+      const std::string options_of_model = config;
+      CAPTURE(options_of_model);
+      CAPTURE(weights);
+      const auto model = made(arch, config, DType::f32);
+      if (weights == int8) quantize(*model, Quantization::int8);
+      if (weights == int4) quantize(*model, Quantization::int4);
+      if (weights != f32) model->set_precision(Precision::bf16);
+      const bool is_slow = !model->why_stream_is_slow().empty();
+      const Ids ids = random_ids(is_slow ? 12 : weights == f32 ? sweep(900, 200) : 150);
+      const auto one_by_one = model->stream();
+      std::vector<Tensor> each;
+      for (std::int64_t id : ids) each.push_back(one_by_one->append(one_row({id})));
+      for (const std::uint64_t seed : {1, 2}) {
+        const auto alone = model->stream();
+        check_tried_tokens(*alone, ids, each, 0, seed);
+        const auto after_prompt = model->stream();
+        for (std::int64_t id : part(ids, 0, 5)) after_prompt->append(one_row({id}));
+        const auto copy = after_prompt->select({0});  // shares memory with the stream
+        check_tried_tokens(*after_prompt, ids, each, 5, seed);
+        check_tried_tokens(*copy, ids, each, 5, seed + 7);
+      }
+    }
+}
+
+TEST_CASE("token streams: how many tokens can be tried and taken back") {
+  const auto model = made("gmlp", R"({"d_model":6,"d_ffn":8,"layers":2,"seq_len":9})", DType::f64);
+  const auto stream = model->stream();
+  CHECK(stream->most_at_once() == 8);
+  const auto two = stream->select({0, 0});
+  CHECK(two->most_at_once() == 1);
+  CHECK_THROWS_WITH_AS(two->append_each(one_row({1})), doctest::Contains("one text"), Error);
+  CHECK_THROWS_WITH_AS(stream->append_each(one_row({1, 2, 3, 4, 5, 6, 0, 1, 2})), doctest::Contains("at most 8"),
+                       Error);
+  CHECK_THROWS_AS(stream->append_each(one_row({1, 7})), Error);  // not in the vocabulary
+  CHECK_THROWS_AS(stream->take_back(1), Error);
+  stream->append_each(one_row({1, 2, 3, 4, 5, 6}));
+  CHECK(stream->most_at_once() == 3);
+  CHECK_THROWS_WITH_AS(stream->take_back(6), doctest::Contains("0 to 5"), Error);  // the first token stays
+  CHECK_THROWS_AS(stream->take_back(-1), Error);
+  stream->take_back(3);
+  CHECK_THROWS_WITH_AS(stream->take_back(3), doctest::Contains("0 to 2"), Error);
+  const auto copy = stream->select({0});
+  CHECK_THROWS_AS(copy->take_back(1), Error);  // its tokens are those of another stream
+  stream->append(one_row({1}));
+  CHECK_THROWS_AS(stream->take_back(1), Error);
+  CHECK_NOTHROW(stream->take_back(0));
+  const auto slow = made("tnn", R"({"d_model":6,"layers":1,"par_type":3})", DType::f64)->stream();
+  CHECK(slow->most_at_once() == 1);
 }
 
 TEST_CASE("token streams: a prompt is one forward pass, and its logits are those of that pass") {

@@ -124,10 +124,17 @@ Command generate_command(CLI::App& weft, weft::Ranks*) {
   add_number(*command, "--top-p", options.top_p, {.lowest = 0, .highest = 1, .above = true},
              "Sample from the smallest set of the most likely symbols whose probabilities add up to at least this");
   add_texts(*command, "--stop", "TEXT", options.stop, "Stop before this text; this option may be given more than once");
-  add_number(*command, "--num-samples", o->samples, {1},
-             "Number of continuations. Their seeds are --seed, --seed + 1, and so on. Up to eight run in one batch. "
-             "The first is printed as it is generated, and the others follow in order");
+  auto* samples = add_number(
+      *command, "--num-samples", o->samples, {1},
+      "Number of continuations. Their seeds are --seed, --seed + 1, and so on. Up to eight run in one batch. "
+      "The first is printed as it is generated, and the others follow in order");
   add_number(*command, "--seed", options.seed, {0}, "Seed of the random numbers for sampling");
+  command
+      ->add_flag(
+          "--speculate", options.speculate,
+          "Guess symbols from repetitions in the text, and check several guesses at once. The result is the same. "
+          "Large models generate code and other texts with repetitions faster")
+      ->excludes(samples);
   o->checkpoint.add_precision_to(*command);
   o->checkpoint.add_copy_to(*command);
   add_threads(*command);

@@ -31,8 +31,8 @@ int train(const TokenizerCommand& o) {
   const weft::Texts texts = TextInput(o.text).texts();
   weft::os::AtomicFile file(o.out);  // so that an error is reported before the long training
   const auto tokenizer = weft::learn_tokenizer(o.kind, texts, options);
-  const std::string json = tokenizer->to_json() + "\n";
-  file.write(json.data(), json.size());
+  const std::string content = tokenizer->to_json() + "\n";
+  file.write(content.data(), content.size());
   file.commit();
   double bytes = 0, tokens = 0;
   texts([&](std::string_view text) {

@@ -31,6 +31,17 @@ class TokenStream {
   /// over its end if the text is longer than max_length(). Many tokens in one call, such as a prompt, cost one forward
   /// pass. No tape records the call.
   virtual Tensor append(const Tensor& tokens) = 0;
+  /// The maximum number of tokens for the next append_each(), at least 1. It is 1 unless the stream holds one text, and
+  /// the architecture can take back tokens.
+  virtual std::int64_t most_at_once() const noexcept { return 1; }
+  /// Appends tokens (1, n) i64 to the only text, one after the other, 1 <= n <= most_at_once(). Returns the logits (n,
+  /// vocabulary). Row i is for the token after token i, and has the same bits as the result of n calls of append(). The
+  /// weights are read only once. By default this calls append(). Throws the Errors of append().
+  virtual Tensor append_each(const Tensor& tokens);
+  /// Removes the last tokens of the latest append_each(), of which at least one must be left. By default this throws an
+  /// Error unless `count` is 0. Throws an Error if there are not so many tokens, or if another function has changed the
+  /// texts since.
+  virtual void take_back(std::int64_t count);
   /// Returns a stream that continues some of these texts, each as often as its index occurs in `texts`. For example,
   /// {0, 0, 0} makes three continuations of one prompt, and {0, 2} omits text 1. The streams share memory until one of
   /// them writes to it. Throws an Error if the list is empty, or for an index outside 0 … texts()-1.

@@ -318,7 +318,7 @@ void add_models(nb::module_& module) {
       .def(
           "generation",
           [](const Loaded& loaded, const std::string& prompt, int64_t tokens, double temperature, int64_t top_k,
-             double top_p, std::uint64_t seed, const std::vector<std::string>& stop) {
+             double top_p, std::uint64_t seed, const std::vector<std::string>& stop, bool speculate) {
             GenerateOptions options;
             options.tokens = tokens;
             options.temperature = temperature;
@@ -326,9 +326,10 @@ void add_models(nb::module_& module) {
             options.top_p = top_p;
             options.seed = seed;
             options.stop = stop;
+            options.speculate = speculate;
             return generation(loaded, prompt, options);
           },
-          "prompt"_a, "tokens"_a, "temperature"_a, "top_k"_a, "top_p"_a, "seed"_a, "stop"_a, Unlocked());
+          "prompt"_a, "tokens"_a, "temperature"_a, "top_k"_a, "top_p"_a, "seed"_a, "stop"_a, "speculate"_a, Unlocked());
   nb::class_<Stream>(module, "Stream").def("append", append, "tokens"_a).def("copy", copy_of);
   nb::class_<Continuation>(module, "Continuation").def("next", next_piece);
 }

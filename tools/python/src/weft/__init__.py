@@ -261,7 +261,7 @@ class Model:
 
     @checked
     def generate(self, prompt: str = "", tokens: int = 200, *, temperature: float = 1.0, top_k: int = 0,
-                 top_p: float = 1.0, seed: int = 1, stop: Iterable[str] = ()) -> Iterator[str]:
+                 top_p: float = 1.0, seed: int = 1, stop: Iterable[str] = (), speculate: bool = False) -> Iterator[str]:
         """Continues a text. Returns an iterator over the pieces that follow the prompt, and computes each on demand.
 
         "".join(model.generate(…)) is the whole continuation. A program that leaves a loop over the pieces ends the
@@ -274,11 +274,13 @@ class Model:
             top_p
         seed: the seed of sampling; the same model, prompt, options and seed give the same text
         stop: the continuation ends before the first occurrence of any of these texts
+        speculate: guesses symbols from repetitions in the text, and checks several guesses at once. The result is the
+            same. Large models generate code and other texts with repetitions faster
         """
         if isinstance(stop, str):
             stop = [stop]
         # This call is not in _pieces, so that it raises errors before the first piece is requested.
-        generation = self._loaded.generation(prompt, tokens, temperature, top_k, top_p, seed, list(stop))
+        generation = self._loaded.generation(prompt, tokens, temperature, top_k, top_p, seed, list(stop), speculate)
         return _pieces(generation)
 
 

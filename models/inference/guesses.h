@@ -1,0 +1,54 @@
+// Guesses the next symbols of a text from its own earlier symbols (speculative decoding, Leviathan et al. 2022, arXiv
+// 2211.17192, with looked-up symbols in place of a small model's). The logits after all guesses are computed at once,
+// which reads the weights only once. The guesses determine only the speed.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/model.h"
+
+namespace weft::detail {
+
+// Finds the last symbols of a text in its earlier part.
+class Repetitions {
+ public:
+  // Adds a symbol to the text.
+  void add(std::int64_t symbol);
+  std::int64_t last() const { return text_.back(); }
+  // Returns up to `most` guesses of the next symbols. The more of the earlier guesses were right, the more it returns.
+  std::vector<std::int64_t> guess(std::int64_t most) const;
+
+ private:
+  // The numbers of symbols at the end of the text that are looked up in the earlier part.
+  static constexpr std::array<std::size_t, 5> lengths{2, 3, 5, 8, 12};
+
+  struct Lookup {
+    std::unordered_map<std::uint64_t, std::size_t> after;  // from the hash of symbols to the index of the next symbol
+    std::size_t next = 0;  // the index of the symbol that earlier followed the text's last symbols; 0: none
+    double rate = 0.5;     // how often such a symbol was right; later ones count more
+  };
+
+  std::vector<std::int64_t> text_;
+  std::array<Lookup, lengths.size()> lookups_;
+};
+
+// The guesses at the end of a token stream with one text, with their logits.
+class Guesses {
+ public:
+  // Adds a symbol that was chosen or is in the prompt.
+  void add(std::int64_t symbol) { repetitions_.add(symbol); }
+  // Appends the last symbol that was added to the stream's text, unless it was guessed and is there already. Returns the
+  // logits (1, vocabulary) for the next symbol. At most `left` symbols, at least 1, will still be chosen.
+  Tensor append_last(TokenStream& stream, std::int64_t left);
+  // Removes the guesses from the stream's text.
+  void take_back(TokenStream& stream);
+
+ private:
+  Repetitions repetitions_;
+  std::vector<std::int64_t> symbols_;  // the guesses that are neither confirmed nor taken back, the last one first
+  Tensor logits_;                      // (n, vocabulary) after the appended symbols; the last rows are for symbols_
+};
+
+}  // namespace weft::detail
