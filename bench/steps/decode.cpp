@@ -1,5 +1,5 @@
-// weft-decode-bench: times a gMLP or TNN language model that generates single tokens. Compares a token's time with the
-// time to read the bytes that the token needs.
+// weft-decode-bench: times a gMLP or TNN language model that generates single tokens, or reads a prompt. Compares a
+// token's time with the time to read the bytes that the token needs, and a prompt's time with a forward pass.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -32,8 +32,9 @@ using nlohmann::json;
 
 struct Options : CommonOptions {
   std::string model = "small", precision = "f32", weights = "file", json_file;
-  std::int64_t batch = 1, context = 256, tokens = 64, repeat = 8;
+  std::int64_t batch = 1, context = 256, guesses = 0, tokens = 64, repeat = 8;
   double gamma = 1;  // the TNN's decay
+  bool prompt = false;
 };
 
 // The sizes of the models. "small" and "tnn" have the 65 characters of the original experiments, "large" has bytes.
@@ -43,16 +44,14 @@ struct Size {
   std::int64_t d_model, d_mixed, layers;
   std::size_t symbols;
 };
-constexpr Size sizes[] = {{"tiny", "gmlp", 128, 256, 4, 65},
-                          {"small", "gmlp", 512, 1024, 6, 65},
-                          {"large", "gmlp", 768, 2304, 18, 256},
-                          {"tiny-tnn", "tnn", 128, 384, 4, 65},
-                          {"tnn", "tnn", 512, 1536, 7, 65}};
+constexpr Size sizes[] = {{"tiny", "gmlp", 128, 256, 4, 65},     {"small", "gmlp", 512, 1024, 6, 65},
+                          {"large", "gmlp", 768, 2304, 18, 256}, {"tiny-tnn", "tnn", 128, 384, 4, 65},
+                          {"small-tnn", "tnn", 256, 768, 6, 65}, {"tnn", "tnn", 512, 1536, 7, 65}};
 
 const Size& size_of(const std::string& name) {
   for (const Size& size : sizes)
     if (name == size.name) return size;
-  throw Error("expected tiny, small, large, tiny-tnn or tnn, got " + name);
+  throw Error("expected tiny, small, large, tiny-tnn, small-tnn or tnn, got " + name);
 }
 
 bool is_tnn(const Size& size) { return std::string(size.arch) == "tnn"; }
@@ -68,7 +67,7 @@ std::shared_ptr<const Tokenizer> tokenizer_of(std::size_t symbols) {
 
 std::unique_ptr<Model> made_model(const Options& o, const Tokenizer& tokenizer) {
   const Size& size = size_of(o.model);
-  json config = {{"d_model", size.d_model}, {"layers", size.layers}, {"seq_len", o.context + o.tokens + 1}};
+  json config = {{"d_model", size.d_model}, {"layers", size.layers}, {"seq_len", o.context + o.tokens + o.guesses + 1}};
   if (is_tnn(size))
     config.update({{"rpe_dim", 64},
                    {"rpe_layers", 6},
@@ -174,7 +173,12 @@ Times measure(const Options& o, const Model& model, double bytes) {
   // timed.
   const std::int64_t before = std::max<std::int64_t>(1, o.context - o.tokens / 2 - 3);
   const Tensor prompt = tokens_of(2, 1, before, model.vocabulary());
-  const Tensor ids = tokens_of(3, o.batch, 1, model.vocabulary());
+  const Tensor ids = tokens_of(3, o.batch, 1 + o.guesses, model.vocabulary());
+  const auto step = [&](TokenStream& stream) {
+    if (o.guesses == 0) return (void)stream.append(ids);
+    (void)stream.append_each(ids);
+    stream.take_back(o.guesses);
+  };
   Times times;
   Context::current().parallel_region([&] {
     const auto text = model.stream();
@@ -183,17 +187,53 @@ Times measure(const Options& o, const Model& model, double bytes) {
       const auto stream = text->select(std::vector<std::int64_t>(static_cast<std::size_t>(o.batch), 0));
       for (std::int64_t done = 0; done < o.tokens; done += group) {
         const std::int64_t count = std::min(group, o.tokens - done);
-        time_group(count, round > 0 ? &times.token : nullptr, [&] { (void)stream->append(ids); });
+        time_group(count, round > 0 ? &times.token : nullptr, [&] { step(*stream); });
         time_group(count, round > 0 ? &times.read : nullptr, read.run);
       }
     }
     const auto stream = text->select(std::vector<std::int64_t>(static_cast<std::size_t>(o.batch), 0));
     const auto run = [&] {
-      for (std::int64_t i = 0; i < o.tokens; ++i) (void)stream->append(ids);
+      for (std::int64_t i = 0; i < o.tokens; ++i) step(*stream);
     };
     times.samples = sample(run, 0);
   });
   return times;
+}
+
+// Times a stream that reads a prompt of `context` tokens, in turn with a forward pass over the same tokens.
+json report_prompt(const Options& o) {
+  const std::unique_ptr<Model> model = model_of(o);
+  const Tensor prompt = tokens_of(2, 1, o.context, model->vocabulary());
+  std::vector<double> stream_times, forward_times;
+  const NoGrad suspended;
+  for (std::int64_t round = 0; round <= o.repeat; ++round) {  // the first round packs the weights and does not count
+    const double stream = microseconds_of([&] { (void)model->stream()->append(prompt); });
+    const double forward = microseconds_of([&] { (void)(*model)(prompt); });
+    if (round > 0) stream_times.push_back(stream), forward_times.push_back(forward);
+  }
+  const double stream = median_of(stream_times), forward = median_of(forward_times);
+  return {{"model", o.model},
+          {"precision", o.precision},
+          {"threads", o.threads},
+          {"context", o.context},
+          {"cpu", cpu_name()},
+          {"isa", isa_name(Context::current().isa())},
+          {"prompt_us", stream},
+          {"forward_us", forward},
+          {"tokens_per_second", static_cast<double>(o.context) / stream * 1e6},
+          {"speed", forward / stream}};
+}
+
+void print_prompt(const json& r) {
+  char line[300];
+  std::snprintf(line, sizeof line,
+                "%s, %s, %s, %d threads: a prompt of %d tokens takes %.1f ms (%.0f tokens/s), a forward pass %.1f ms: "
+                "%.2f times its speed",
+                r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
+                r["isa"].get<std::string>().c_str(), r["threads"].get<int>(), r["context"].get<int>(),
+                r["prompt_us"].get<double>() * 1e-3, r["tokens_per_second"].get<double>(),
+                r["forward_us"].get<double>() * 1e-3, r["speed"].get<double>());
+  std::cout << line << std::endl;
 }
 
 double least(const std::vector<double>& x) { return *std::min_element(x.begin(), x.end()); }
@@ -210,6 +250,7 @@ json report(const Options& o) {
           {"threads", o.threads},
           {"batch", o.batch},
           {"context", o.context},
+          {"guesses", o.guesses},
           {"cpu", cpu_name()},
           {"isa", isa_name(Context::current().isa())},
           {"ran", shares(times.samples)},
@@ -246,21 +287,27 @@ void print(const json& r) {
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--model", o.model,
                  "tiny (gMLP 4 x 128/512), small (gMLP 6 x 512/2048, 9.9 M), large (gMLP 18 x 768/4608, 100 M), "
-                 "tiny-tnn (TNN 4 x 128) or tnn (TNN 7 x 512)")
+                 "tiny-tnn (TNN 4 x 128), small-tnn (TNN 6 x 256) or tnn (TNN 7 x 512)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"tiny", "small", "large", "tiny-tnn", "tnn"}));
+      ->check(CLI::IsMember({"tiny", "small", "large", "tiny-tnn", "small-tnn", "tnn"}));
   add_precision(app, o.precision, "quantized weights, bf16 activations", {"int8", "int4"});
   add_common_options(app, o);
   app.add_option("--weights", o.weights,
                  "file: weights of a checkpoint that is loaded for inference; own: weights of a trainable model")
       ->capture_default_str()
       ->check(CLI::IsMember({"file", "own"}));
-  app.add_option("--batch", o.batch, "Number of texts generated at the same time")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
+  auto* batch = app.add_option("--batch", o.batch, "Number of texts generated at the same time")
+                    ->capture_default_str()
+                    ->check(CLI::Range(1, 1024));
   app.add_option("--context", o.context, "Position of the timed tokens in the text")
       ->capture_default_str()
-      ->check(CLI::Range(64, 1 << 16));
+      ->check(CLI::Range(64, 1 << 20));
+  app.add_option("--guesses", o.guesses,
+                 "Number of guessed tokens that each step checks in addition to its token, and takes back")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 7))
+      ->excludes(batch);
+  app.add_flag("--prompt", o.prompt, "Time the reading of a prompt of --context tokens instead of single tokens");
   app.add_option("--gamma", o.gamma,
                  "Decay of the TNN's coefficients; with 1 there is no decay, so all earlier tokens count")
       ->capture_default_str()
@@ -279,18 +326,21 @@ void add_options(CLI::App& app, Options& o) {
       "instruction set, according to samples of one thread.\n"
       "Examples:\n"
       "  weft-decode-bench --model large --precision bf16 --threads 2 --batch 8 --context 256\n"
-      "  weft-decode-bench --model large --isa avx2");
+      "  weft-decode-bench --model small-tnn --context 131072 --threads 1\n"
+      "  weft-decode-bench --model large --guesses 3\n"
+      "  weft-decode-bench --model large --isa avx2 --prompt --context 1024");
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Times single tokens of a gMLP or TNN language model.", "weft-decode-bench");
+  CLI::App app("Times single tokens or the prompt of a gMLP or TNN language model.", "weft-decode-bench");
   Options o;
   add_options(app, o);
   if (const auto code = parse(app, argc, argv)) return *code;
   cap_isa(o.isa, argv);
   Context::current().set_threads(o.threads);
-  const json result = report(o);
-  print(result);
+  const json result = o.prompt ? report_prompt(o) : report(o);
+  if (o.prompt) print_prompt(result);
+  else print(result);
   if (!o.json_file.empty() && !(std::ofstream(o.json_file) << result << std::endl))
     throw Error("cannot write " + o.json_file);
   return 0;

@@ -18,7 +18,7 @@ struct Generation::Impl {
     prompt_symbols = std::ssize(prompt);
     sample.before = prompt.back();
     if (options.speculate) {
-      guesses.emplace();
+      guesses.emplace(*model);
       for (std::int64_t symbol : prompt) guesses->add(symbol);
     }
     stream = model->stream();

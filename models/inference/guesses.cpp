@@ -7,9 +7,11 @@
 namespace weft::detail {
 namespace {
 
-// The time of a step with one symbol more, relative to the time of a step with one symbol. A 100 M gMLP takes 1.5 times
-// as long for four symbols as for one. bench: weft-decode-bench --model large --speculate
-constexpr double cost_of_symbol = 0.18;
+// How much longer a guess makes a step, relative to a step without guesses. With three guesses, a step of a gMLP with 9.9
+// M or 100 M parameters in f32 or bf16 takes 1.5 times as long. With 8 bits it takes 1.8 (byte products) to 3.1 times as
+// long, and with 4 bits 2.8 times, because more of the time is spent on products.
+// bench: weft-decode-bench --model large --guesses 3
+constexpr double cost = 0.17, cost_if_quantized = 0.5;
 
 // The weight of the latest guess in the rate.
 constexpr double rate_step = 0.05;
@@ -24,12 +26,12 @@ std::uint64_t hash_of(const std::int64_t* symbols, std::size_t count) {
 
 // The number of guesses, 0 … most, that gives the most symbols per time if each guess is right with this probability.
 // With n guesses, a step gives 1 + p + … + p^n symbols on average.
-std::int64_t best_count(double p, std::int64_t most) {
+std::int64_t best_count(double p, std::int64_t most, double cost_of_guess) {
   double symbols = 1, power = 1, best = 1;
   std::int64_t count = 0;
   for (std::int64_t n = 1; n <= most; ++n) {
     symbols += power *= p;
-    const double speed = symbols / (1 + cost_of_symbol * static_cast<double>(n));
+    const double speed = symbols / (1 + cost_of_guess * static_cast<double>(n));
     if (speed > best) best = speed, count = n;
   }
   return count;
@@ -48,23 +50,28 @@ void Repetitions::add(std::int64_t symbol) {
   }
 }
 
-std::vector<std::int64_t> Repetitions::guess(std::int64_t most) const {
+std::vector<std::int64_t> Repetitions::guess(std::int64_t most, double cost_of_guess) const {
   const Lookup* best = nullptr;
   for (const Lookup& lookup : lookups_)
     if (lookup.next > 0 && (best == nullptr || lookup.rate >= best->rate)) best = &lookup;
   if (best == nullptr) return {};
   std::vector<std::int64_t> symbols;
-  const std::int64_t count = best_count(best->rate, most);
+  const std::int64_t count = best_count(best->rate, most, cost_of_guess);
   for (std::size_t i = best->next; std::ssize(symbols) < count; ++i)  // past the text's end, the guesses go on
     symbols.push_back(i < text_.size() ? text_[i] : symbols[i - text_.size()]);
   return symbols;
+}
+
+Guesses::Guesses(const Model& model) : cost_(cost) {
+  for (const auto& [name, parameter] : model.parameters())
+    if (parameter.quantized()) cost_ = cost_if_quantized;
 }
 
 Tensor Guesses::append_last(TokenStream& stream, std::int64_t left) {
   const std::int64_t symbol = repetitions_.last();
   if (symbols_.empty() || symbols_.back() != symbol) {
     take_back(stream);
-    std::vector<std::int64_t> ids = repetitions_.guess(std::min(stream.most_at_once(), left) - 1);
+    std::vector<std::int64_t> ids = repetitions_.guess(std::min(stream.most_at_once(), left) - 1, cost_);
     ids.insert(ids.begin(), symbol);
     logits_ = stream.append_each(Tensor::from(ids, {1, std::ssize(ids)}));
     symbols_.assign(ids.rbegin(), ids.rend());

@@ -17,8 +17,9 @@ class Repetitions {
   // Adds a symbol to the text.
   void add(std::int64_t symbol);
   std::int64_t last() const { return text_.back(); }
-  // Returns up to `most` guesses of the next symbols. The more of the earlier guesses were right, the more it returns.
-  std::vector<std::int64_t> guess(std::int64_t most) const;
+  // Returns up to `most` guesses of the next symbols: as many as give the most symbols per time, if later guesses are
+  // right as often as earlier ones, and a guess makes a step longer by `cost` times its length without guesses.
+  std::vector<std::int64_t> guess(std::int64_t most, double cost) const;
 
  private:
   // The numbers of symbols at the end of the text that are looked up in the earlier part.
@@ -37,6 +38,8 @@ class Repetitions {
 // The guesses at the end of a token stream with one text, with their logits.
 class Guesses {
  public:
+  explicit Guesses(const Model& model);
+
   // Adds a symbol that was chosen or is in the prompt.
   void add(std::int64_t symbol) { repetitions_.add(symbol); }
   // Appends the last symbol that was added to the stream's text, unless it was guessed and is there already. Returns the
@@ -46,6 +49,7 @@ class Guesses {
   void take_back(TokenStream& stream);
 
  private:
+  double cost_;  // of a guess, as in Repetitions
   Repetitions repetitions_;
   std::vector<std::int64_t> symbols_;  // the guesses that are neither confirmed nor taken back, the last one first
   Tensor logits_;                      // (n, vocabulary) after the appended symbols; the last rows are for symbols_

@@ -88,22 +88,23 @@ std::string text_of(const Model& model, const GenerateOptions& options) {
 }  // namespace
 
 TEST_CASE("guesses: symbols that followed the same symbols earlier") {
-  CHECK(text_of({}).guess(7).empty());
-  CHECK(text_of({1, 2, 3, 4, 5}).guess(7).empty());
-  CHECK(text_of({1, 2, 3, 4, 5, 1, 2}).guess(0).empty());
-  CHECK(text_of({1, 2, 3, 4, 5, 1, 2}).guess(1) == Ids{3});
-  CHECK(text_of({1, 2, 3, 9, 9, 1, 2, 4, 9, 8, 1, 2}).guess(1) == Ids{4});  // the latest occurrence
-  CHECK(text_of({5, 1, 2, 3, 6, 1, 2, 4, 7, 1, 2, 8, 9, 1, 2, 0, 5, 1, 2}).guess(1) == Ids{3});  // the longer one
+  CHECK(text_of({}).guess(7, 0.2).empty());
+  CHECK(text_of({1, 2, 3, 4, 5}).guess(7, 0.2).empty());
+  CHECK(text_of({1, 2, 3, 4, 5, 1, 2}).guess(0, 0.2).empty());
+  CHECK(text_of({1, 2, 3, 4, 5, 1, 2}).guess(1, 0.2) == Ids{3});
+  CHECK(text_of({1, 2, 3, 9, 9, 1, 2, 4, 9, 8, 1, 2}).guess(1, 0.2) == Ids{4});  // the latest occurrence
+  CHECK(text_of({5, 1, 2, 3, 6, 1, 2, 4, 7, 1, 2, 8, 9, 1, 2, 0, 5, 1, 2}).guess(1, 0.2) == Ids{3});  // the longer one
 }
 
 TEST_CASE("guesses: the number grows with right guesses and falls to 0 with wrong ones") {
   Ids ids;
   for (int i = 0; i < 60; ++i) ids.insert(ids.end(), {1, 2, 3});
-  CHECK(text_of(ids).guess(7) == Ids{1, 2, 3, 1, 2, 3, 1});  // continues past the end of the text
-  CHECK(text_of(ids).guess(2) == Ids{1, 2});
+  CHECK(text_of(ids).guess(7, 0.2) == Ids{1, 2, 3, 1, 2, 3, 1});  // continues past the end of the text
+  CHECK(text_of(ids).guess(2, 0.2) == Ids{1, 2});
+  CHECK(text_of(ids).guess(7, 1).empty());                              // a guess costs as much as a step
   for (int i = 0; i < 200; ++i) ids.insert(ids.end(), {1, 2, 10 + i});  // 1, 2 occur again, but what follows is new
   ids.insert(ids.end(), {1, 2});
-  CHECK(text_of(ids).guess(7).empty());
+  CHECK(text_of(ids).guess(7, 0.2).empty());
 }
 
 TEST_CASE("generate: with guesses, the text and the probabilities are the same, in fewer steps") {
