@@ -20,6 +20,8 @@ class SteadyModel {
   explicit SteadyModel(const Model& model) : model_(&model), parameters_(model.parameters()) {}
   // Throws an Error if a parameter was written, or the precision changed, since the first call.
   void check();
+  // The versions of all parameters at the first call.
+  const std::vector<std::uint64_t>& versions() const noexcept { return versions_; }
   // Whether both belong to the same model.
   bool is_same(const SteadyModel& other) const noexcept { return model_ == other.model_; }
 
@@ -138,6 +140,8 @@ class StreamOf : public TokenStream {
   void shorten(Text&, std::int64_t) noexcept {}
   // Prepares a text of another stream for this one. Must not throw.
   void welcome(Text&) noexcept {}
+
+  const SteadyModel& steady() const noexcept { return steady_; }
 
   // Starts with one empty text.
   StreamOf(const Model& model, Text empty) : texts_{std::move(empty)}, steady_(model) {}

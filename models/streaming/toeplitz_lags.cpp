@@ -20,21 +20,21 @@ void add_row(const T* row, std::vector<double>& sum) {
 }  // namespace
 
 std::int64_t ToeplitzLags::significant() {
-  if (significant_ < 0) significant_ = find_significant_();
-  return significant_;
+  if (computed_.significant < 0) computed_.significant = find_significant_();
+  return computed_.significant;
 }
 
 void ToeplitzLags::reach(std::int64_t count) {
   count = std::min(count, significant());
-  while (rows_.size() < count) rows_.put(rows_.size(), make_(rows_.size(), rows_.size() + BlockedRows::block));
+  while (computed_.rows.size() < count) computed_.rows.put(computed_.rows.size(), make_(computed_.rows.size(), computed_.rows.size() + BlockedRows::block));
 }
 
 const ToeplitzCoefficients& ToeplitzLags::between(std::int64_t size, std::int64_t distance, std::int64_t channel,
                                                   std::int64_t channels) {
   const Key key{size, distance, channel};
-  std::map<Key, ToeplitzCoefficients>& kept = size <= kept_size && distance <= kept_distance ? small_ : latest_;
+  std::map<Key, ToeplitzCoefficients>& kept = size <= kept_size && distance <= kept_distance ? computed_.small : latest_;
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
-  const Tensor t = rows_.read((distance - 1) * size + 1, 2 * size - 1, channel, channels);
+  const Tensor t = computed_.rows.read((distance - 1) * size + 1, 2 * size - 1, channel, channels);
   ToeplitzCoefficients made(reshape(t, {1, 2 * size - 1, channels}), false);
   if (&kept == &latest_) latest_.clear();
   return kept.emplace(key, std::move(made)).first->second;
@@ -45,22 +45,23 @@ const ToeplitzCoefficients& ToeplitzLags::between(std::int64_t size, std::int64_
 Tensor ToeplitzLags::sums(std::int64_t at, std::int64_t n) {
   constexpr std::int64_t block = BlockedRows::block;
   const std::int64_t lags = std::min(at + n, significant()), first = std::min(at, lags) / block;
-  Tensor out = Tensor::empty({n, rows_.channels()}, rows_.dtype());
+  Tensor out = Tensor::empty({n, computed_.rows.channels()}, computed_.rows.dtype());
+  std::vector<std::vector<double>>& sums = computed_.sums;
   with_element(out.dtype(), [&]<class T>(T) {
-    if (sums_.empty()) sums_.emplace_back(static_cast<std::size_t>(rows_.channels()));
-    while (std::ssize(sums_) <= first) {
-      std::vector<double> sum = sums_.back();
-      for (std::int64_t k = (std::ssize(sums_) - 1) * block, end = k + block; k < end; ++k)
-        add_row(rows_.row<T>(k), sum);
-      sums_.push_back(std::move(sum));
+    if (sums.empty()) sums.emplace_back(static_cast<std::size_t>(computed_.rows.channels()));
+    while (std::ssize(sums) <= first) {
+      std::vector<double> sum = sums.back();
+      for (std::int64_t k = (std::ssize(sums) - 1) * block, end = k + block; k < end; ++k)
+        add_row(computed_.rows.row<T>(k), sum);
+      sums.push_back(std::move(sum));
     }
-    std::vector<double> sum = sums_[static_cast<std::size_t>(first)];
+    std::vector<double> sum = sums[static_cast<std::size_t>(first)];
     T* to = out.mutable_data<T>();
     const auto write = [&] {
       to = std::transform(sum.begin(), sum.end(), to, [](double x) { return static_cast<T>(x); });
     };
     for (std::int64_t k = first * block; k < lags; ++k) {
-      add_row(rows_.row<T>(k), sum);
+      add_row(computed_.rows.row<T>(k), sum);
       if (k >= at) write();
     }
     for (std::int64_t k = std::max(lags, at); k < at + n; ++k) write();

@@ -15,6 +15,17 @@ namespace weft::detail {
 // caller. The class is not thread-safe.
 class ToeplitzLags {
  public:
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // size, distance, first channel
+
+  // Everything that has been computed, except for large spectra. Copies share the memory of the coefficients and the
+  // spectra.
+  struct Computed {
+    std::int64_t significant = -1;
+    BlockedRows rows;
+    std::map<Key, ToeplitzCoefficients> small;
+    std::vector<std::vector<double>> sums;  // [k]: the sum of the lags below k · block
+  };
+
   // `make`(first, last) returns t_first … t_(last-1), (last - first, d). `significant`() returns the number of
   // significant lags. It is called once. All lags from this number on are treated as 0.
   ToeplitzLags(std::function<Tensor(std::int64_t, std::int64_t)> make, std::function<std::int64_t()> significant)
@@ -25,7 +36,7 @@ class ToeplitzLags {
   void reach(std::int64_t count);
   // The coefficients that were computed. Rows after the last one are read as 0. This is correct for the rows below the
   // count passed to reach().
-  const BlockedRows& rows() const noexcept { return rows_; }
+  const BlockedRows& rows() const noexcept { return computed_.rows; }
 
   // The coefficients t_(distance · size + i - j) of `channels` channels from `channel` on. They give the contribution
   // of `size` rows j to the `size` rows i that come distance · size rows later.
@@ -34,15 +45,15 @@ class ToeplitzLags {
   // The sums t_0 + … + t_i for i from `at` to `at` + n - 1, (n, d).
   Tensor sums(std::int64_t at, std::int64_t n);
 
- private:
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t>;  // size, distance, first channel
+  const Computed& computed() const noexcept { return computed_; }
+  // Continues from what an object with the same coefficients has computed.
+  void continue_from(Computed computed) noexcept { computed_ = std::move(computed); }
 
+ private:
   std::function<Tensor(std::int64_t, std::int64_t)> make_;
   std::function<std::int64_t()> find_significant_;
-  std::int64_t significant_ = -1;
-  BlockedRows rows_;
-  std::map<Key, ToeplitzCoefficients> small_, latest_;
-  std::vector<std::vector<double>> sums_;  // [k]: the sum of the lags below k · block
+  Computed computed_;
+  std::map<Key, ToeplitzCoefficients> latest_;
 };
 
 }  // namespace weft::detail

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/sequence.h"
+#include "tnn/kept_lags.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
@@ -37,7 +38,8 @@ Tnn::Tnn(const ModelSpec& spec, const Init& init)
       embedding_(spec.vocabulary == 0 ? Embedding()
                                       : Embedding(spec.vocabulary, config_.d_model, init.child(0),
                                                   1 / std::sqrt(static_cast<double>(config_.d_model)))),
-      norm_(final_norm(config_), config_.d_model, init) {
+      norm_(final_norm(config_), config_.d_model, init),
+      kept_lags_(std::make_shared<KeptLags>()) {
   const TaskKind& kind = task_kind(task_);
   if (input_.defined()) frames_.emplace(input_, config_.d_model, init.child(frames_child));
   const PatchGrid grid = mixing_grid("tnn", config_.mixing, input_);

@@ -3,6 +3,7 @@
 
 #include "base/token_stream.h"
 #include "streaming/online_toeplitz.h"
+#include "tnn/kept_lags.h"
 #include "weft/tnn.h"
 
 namespace weft {
@@ -17,6 +18,9 @@ struct TnnText {
 
 }  // namespace detail
 
+// The model keeps at most this many lags of each layer, so that it doesn't hold much memory after a long text.
+constexpr std::int64_t most_kept_lags = std::int64_t{1} << 15;
+
 // Supports only par_type 1 and 4, where the coefficients don't depend on the length.
 class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
  public:
@@ -24,13 +28,16 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
 
   Tensor extend(const Tensor& tokens) {
     const std::int64_t n = tokens.size(1), at_once = n == 1 ? texts_at_once : 1;
+    if (n > 1) take_kept_lags();
     std::vector<Tensor> logits;
     for (std::int64_t first = 0; first < texts(); first += at_once)
       logits.push_back(read(slice(tokens, 0, first, std::min(first + at_once, texts())), first));
     Tensor all = concat(logits, 0);
-    if (n > 1)  // so that the next token doesn't have to wait
+    if (n > 1) {  // so that the next token doesn't have to wait
       for (TnnText& text : texts_)
         for (OnlineToeplitz& layer : text.layers) layer.prepare(text.length + n);
+      keep_lags();
+    }
     for (TnnText& text : texts_) text.length += n;
     return all;
   }
@@ -69,6 +76,28 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
     return text;
   }
 
+  // Starts with the lags that earlier streams of the model have computed, if this stream has none yet. All texts share
+  // their lags.
+  void take_kept_lags() {
+    if (texts_.empty()) return;
+    std::vector<OnlineToeplitz>& layers = texts_.front().layers;
+    if (layers.empty() || layers.front().lags().computed().rows.size() > 0) return;
+    lags_state_ = state();
+    KeptLags::Layers kept = model_.kept_lags_->find(lags_state_);
+    for (std::size_t i = 0; i < kept.size(); ++i) layers[i].lags().continue_from(std::move(kept[i]));
+  }
+
+  void keep_lags() {
+    KeptLags::Layers layers;
+    for (OnlineToeplitz& layer : texts_.front().layers) {
+      if (layer.lags().computed().rows.size() > most_kept_lags) return;
+      layers.push_back(layer.lags().computed());
+    }
+    if (lags_state_ == state()) model_.kept_lags_->keep(lags_state_, std::move(layers));
+  }
+
+  KeptLags::State state() const { return {steady().versions(), model_.precision(), Context::current().isa()}; }
+
   // The forward pass over tokens (b, n). If there are several texts, or if b = 1, row i continues text `first` + i.
   // Otherwise the b rows, of one token each, continue the only text one after the other. Returns the logits (b,
   // vocabulary).
@@ -98,6 +127,7 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
   }
 
   const Tnn& model_;
+  KeptLags::State lags_state_{};  // when the first lags were computed
 };
 
 std::unique_ptr<TokenStream> Tnn::stream() const {

@@ -72,8 +72,10 @@ TEST_CASE("models: concurrent token streams of one have the bits of streams in t
     const auto alone = make(s), shared = make(s);
     const auto logits = [](const Model& model, std::size_t k) {
       const auto stream = model.stream();
-      std::vector<Tensor> each;
-      for (std::int64_t token : tokens_of(k).to_vector<std::int64_t>()) each.push_back(stream->next(token));
+      const Tensor tokens = slice(tokens_of(k), 0, 0, 1);
+      std::vector<Tensor> each{reshape(stream->append(slice(tokens, 1, 0, 2)), {-1})};
+      for (std::int64_t token : slice(tokens, 1, 2, tokens.size(1)).to_vector<std::int64_t>())
+        each.push_back(stream->next(token));
       return concat(each, 0);
     };
     std::vector<Tensor> want;

@@ -196,6 +196,39 @@ TEST_CASE(
   CHECK_THROWS_AS((void)Tno(1, 2, other, false, {Random(5), DType::f32}).coefficients(0, 3), Error);
 }
 
+TEST_CASE("TNN token streams: coefficients that the model keeps are those that a new model computes") {
+  const auto make = [] {
+    const std::string config = small_config(R"("gamma":1,"normalize":true)");
+    return make_model({"tnn", Task::causal_lm, 7, 0, config}, {Random(5), DType::f32});
+  };
+  const auto model = make();
+  // Compares the logits of a prompt, and of a token after it, with those of a model that keeps nothing yet.
+  const auto check = [&](std::int64_t n) {
+    CAPTURE(n);
+    const auto fresh = make();
+    NamedParameters to = fresh->parameters();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].second.assign(model->parameters()[i].second.value());
+    fresh->set_precision(model->precision());
+    const auto logits = [n](const Model& of) {
+      const auto stream = of.stream();
+      const Tensor prompt = stream->append(random_tokens(1, n));
+      return concat({reshape(prompt, {7}), stream->next(2)}, 0);
+    };
+    CHECK(same_bits(logits(*model), logits(*fresh)));
+  };
+  for (const std::int64_t n : {70, 200, 70, 2, 300}) check(n);
+  randomize(model->parameters(), 0.7);
+  check(200);
+  model->set_precision(Precision::bf16);
+  check(200);
+  for (const Isa isa : available_isas()) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    check(200);
+  }
+}
+
 TEST_CASE("TNN: two token streams of one model are independent, and a tape records nothing") {
   const auto model = small_model(Task::causal_lm);
   const auto a = model->stream(), b = model->stream();

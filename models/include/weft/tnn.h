@@ -15,6 +15,7 @@
 namespace weft {
 
 namespace detail {
+class [[gnu::visibility("hidden")]] KeptLags;
 class [[gnu::visibility("hidden")]] KeptToeplitz;
 }
 
@@ -389,6 +390,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   std::vector<TnnLayer> layers_;
   Norm norm_;
   std::optional<Linear> head_;  // absent if tied
+  std::shared_ptr<detail::KeptLags> kept_lags_;  // for the streams
 };
 
 }  // namespace weft
