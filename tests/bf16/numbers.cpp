@@ -62,10 +62,13 @@ Tensor every_value() {
 }  // namespace
 
 TEST_CASE("bf16: each of the 65536 numbers is unchanged after conversion to float and back") {
+  // On i386, functions return a float in a register that makes a signaling NaN quiet.
+  const bool makes_quiet = bits_of(float_of(0x7f800001)) == 0x7fc00001;
   std::size_t wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const float x = static_cast<float>(of_bits(bits));
-    wrong += bits_of(x) != bits << 16;
+    const std::uint32_t quiet = std::isnan(x) && makes_quiet ? 0x40 : 0;
+    wrong += bits_of(x) != (bits | quiet) << 16;
     wrong += bfloat16(x).bits != (std::isnan(x) ? bits | 0x40 : bits);
     wrong += bfloat16(static_cast<double>(x)).bits != (std::isnan(x) ? bits | 0x40 : bits);
   }
