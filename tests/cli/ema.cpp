@@ -58,6 +58,9 @@ TEST_CASE_FIXTURE(AveragedRun, "weft train --fake-quant: the checkpoint loses no
   const Checkpoint whole = load_checkpoint(folder / "whole/last");
   CHECK(same_parameters(*whole.model, *load_checkpoint(folder / "parts/last").model));
   CHECK_FALSE(same_parameters(*whole.model, *load_checkpoint(folder / "plain/last").model));
+  CHECK(weft("train --config " + (folder / "whole/run.json") + " --fake-quant none --out " + (folder / "exact")).code ==
+        0);
+  CHECK(same_parameters(*load_checkpoint(folder / "exact/last").model, *load_checkpoint(folder / "plain/last").model));
   CHECK(weft("quantize " + (folder / "whole") + " --to int8 --out " + (folder / "int8")).code == 0);
   const NamedParameters exact = whole.model->parameters();
   const NamedParameters in_bytes = load_checkpoint(folder / "int8", Purpose::inference).model->parameters();

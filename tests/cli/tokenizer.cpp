@@ -304,6 +304,9 @@ TEST_CASE("generate: prompts from a file and standard input, texts that end it, 
     all += (all.empty() ? "" : "---------------\n") + text(stops + "--seed " + std::to_string(seed));
   CHECK(text(stops + "--seed 4 --num-samples 11") == all);
   CHECK(text("--prompt a --tokens 0 --num-samples 2") == "a\n---------------\na\n");
+  for (const char* options : {"--prompt 'line fox line fox' ", "--prompt a --temperature 0 ", "--prompt a --stop o "})
+    CHECK(text(std::string(options) + "--speculate") == text(options));
+  CHECK(fails_with(weft(generate + "--prompt a --speculate --num-samples 2"), 2, "--num-samples"));
   CHECK(text("--prompt line --top-p 1e-9 --seed 1") == text("--prompt line --temperature 0 --seed 2"));
   CHECK(text("--prompt line --top-p 0.5 --seed 1") != text("--prompt line --seed 1"));
 }

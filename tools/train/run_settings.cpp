@@ -154,7 +154,7 @@ std::string describe_run(const CLI::App& command, const TrainOptions& o, const T
   ordered_json chosen = ordered_json::parse(trainer.description());
   for (const char* no_option : {"arch", "task", "model", "data", "groups"}) chosen.erase(no_option);
   if (!o.ema) chosen.erase("ema");
-  if (o.fake_quant.empty()) chosen.erase("fake-quant");
+  if (chosen["fake-quant"] == "none") chosen.erase("fake-quant");
   if (model.task() == weft::Task::classifier && model.vocabulary() > 0)
     chosen["pad-to"] = data.pad_to() > 0 ? std::to_string(data.pad_to()) : "exact";
   chosen["eval-every"] = o.eval_every.value();

@@ -167,10 +167,12 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
              "average; 0: no average",
              "0")
       ->group(group);
-  const auto check_format = [](const std::string& name) { (void)weft::quantization_from_name(name); };
+  const auto check_format = [](const std::string& name) {
+    if (name != "none") (void)weft::quantization_from_name(name);
+  };
   add_text(command, "--fake-quant", "FORMAT", o.fake_quant,
            "Train for weft quantize --to FORMAT, which is bf16, int8 or int4: steps, evaluations and checkpoints round "
-           "the weights to FORMAT, while the exact weights learn",
+           "the weights to FORMAT, while the exact weights learn; none: without rounding",
            check_format)
       ->group(group);
   const auto check_rates = [](const std::string& rates) { (void)groups_of(rates); };
@@ -367,7 +369,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   options.optimizer = optimizer;
   options.optimizer.groups = groups_of(rates);
   options.ema = ema.value_or(0);
-  if (!fake_quant.empty()) options.fake_quant = weft::quantization_from_name(fake_quant);
+  if (!fake_quant.empty() && fake_quant != "none") options.fake_quant = weft::quantization_from_name(fake_quant);
   return options;
 }
 

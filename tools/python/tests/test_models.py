@@ -106,6 +106,15 @@ def test_generate_comes_piece_by_piece(language_model):
     assert "".join(waiting) == "".join(pieces) and len(waiting) < len(pieces)
 
 
+def test_generate_with_guesses_is_the_same_text(fixtures):
+    for name in ("gmlp-causal-lm", "tnn-causal-lm"):
+        model = weft.load(fixtures / name)
+        for options in (dict(temperature=0), dict(temperature=0.9, seed=4), dict(temperature=0, stop="1")):
+            prompt = "5 plus 3 is 8\n5 plus 3 is 8\n5 plus"
+            pieces = list(model.generate(prompt, tokens=60, **options))
+            assert pieces == list(model.generate(prompt, tokens=60, speculate=True, **options))
+
+
 def test_stream_is_the_forward_pass(language_model):
     tokens = language_model.encode("5 plus 3")
     stream = language_model.stream()
