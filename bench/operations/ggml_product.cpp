@@ -26,8 +26,8 @@ ContextPointer context_for(std::size_t tensors) {
   return ContextPointer(ggml_init({tensors * ggml_tensor_overhead() + ggml_graph_overhead(), nullptr, true}));
 }
 
-// The first type of buffer that repacks weights, or the usual one if there is none.
-ggml_backend_buffer_type_t weight_buffer() {
+// The type of buffer that repacks weights, or the usual one if there is none.
+ggml_backend_buffer_type_t repacking_buffer() {
   const auto find = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(
       ggml_backend_reg_get_proc_address(ggml_backend_cpu_reg(), "ggml_backend_dev_get_extra_bufts"));
   ggml_backend_buffer_type_t* extra = find ? find(ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0)) : nullptr;
@@ -44,19 +44,27 @@ struct GgmlProduct::State {
   std::vector<ggml_tensor*> results;
   ggml_cgraph* graph = nullptr;
   std::int64_t bytes = 0;
+
+  std::vector<ggml_tensor*> make_weights(std::size_t count, std::int64_t rows, std::int64_t columns, ggml_type type,
+                                         ggml_backend_buffer_type_t buffer) {
+    weights = context_for(count);
+    std::vector<ggml_tensor*> made;
+    for (std::size_t i = 0; i < count; ++i) made.push_back(ggml_new_tensor_2d(weights.get(), type, columns, rows));
+    weight_bytes.reset(ggml_backend_alloc_ctx_tensors_from_buft(weights.get(), buffer));
+    return made;
+  }
 };
 
 GgmlProduct::GgmlProduct(const std::vector<Tensor>& weights, int bits, int threads)
     : state_(std::make_unique<State>()) {
+  ggml_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
   State& s = *state_;
   const std::int64_t rows = weights.front().size(0), columns = weights.front().size(1);
   const ggml_type type = bits == 8 ? GGML_TYPE_Q8_0 : GGML_TYPE_Q4_0;
   ggml_backend_cpu_set_n_threads(s.backend.get(), threads);
-  s.weights = context_for(weights.size());
-  std::vector<ggml_tensor*> matrices;
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    matrices.push_back(ggml_new_tensor_2d(s.weights.get(), type, columns, rows));
-  s.weight_bytes.reset(ggml_backend_alloc_ctx_tensors_from_buft(s.weights.get(), weight_buffer()));
+  std::vector<ggml_tensor*> matrices = s.make_weights(weights.size(), rows, columns, type, repacking_buffer());
+  if (matrices.front()->extra == nullptr)  // there is no other order of this type on this CPU
+    matrices = s.make_weights(weights.size(), rows, columns, type, ggml_backend_cpu_buffer_type());
   std::vector<char> quantized(ggml_row_size(type, columns) * static_cast<std::size_t>(rows));
   for (std::size_t i = 0; i < weights.size(); ++i) {
     ggml_quantize_chunk(type, weights[i].data<float>(), quantized.data(), 0, rows, columns, nullptr);

@@ -4,7 +4,6 @@
 #include <weft/error.h>
 #include <weft/ops.h>
 #include <weft/quantized.h>
-#include <weft/random.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "machine/machine.h"
 #include "machine/timing.h"
 #include "operations/ggml_product.h"
+#include "operations/kinds.h"
 
 namespace weft::bench {
 namespace {
@@ -31,9 +31,8 @@ struct Case {
 };
 
 Case case_of(const Options& o) {
-  Case c{{}, Random(1).normal({o.columns}, 1, DType::f32), {}};
-  for (std::int64_t i = 0; i < o.matrices; ++i)
-    c.weights.push_back(Random(static_cast<std::uint64_t>(2 + i)).normal({o.rows, o.columns}, 1, DType::f32));
+  Case c{{}, normal({o.columns}, 0), {}};
+  for (std::int64_t i = 0; i < o.matrices; ++i) c.weights.push_back(normal({o.rows, o.columns}, 1 + i));
   c.exact = reshape(linear(reshape(c.x, {1, o.columns}), c.weights.front()), {o.rows});
   return c;
 }
@@ -120,7 +119,8 @@ int run(int argc, char** argv) {
       "Prints the median time of a product, the bytes of the weights that it reads in a second, and the relative "
       "error\n"
       "of a result, compared with the f32 weights. llama.cpp is a peer if the program was built with its library ggml\n"
-      "(cmake --preset bench -DCMAKE_PREFIX_PATH=FOLDER). --isa does not limit it.\n"
+      "(cmake --preset bench -DCMAKE_PREFIX_PATH=FOLDER). --isa does not limit it. With LD_LIBRARY_PATH, you can load\n"
+      "a ggml that was built for another instruction set.\n"
       "Example:\n"
       "  weft-quantized-bench --rows 4608 --columns 768 --threads 1");
   if (const auto code = parse(app, argc, argv)) return *code;
