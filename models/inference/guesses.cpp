@@ -7,27 +7,32 @@
 namespace weft::detail {
 namespace {
 
-// How much longer a guess makes a step, relative to a step without guesses. With three guesses, a step of a gMLP with 9.9
-// M or 100 M parameters in f32 or bf16 takes 1.5 times as long. With 8 bits it takes 1.8 (byte products) to 3.1 times as
-// long, and with 4 bits 2.8 times, because more of the time is spent on products.
-// bench: weft-decode-bench --model large --guesses 3
-constexpr double cost = 0.17, cost_if_quantized = 0.5;
+// How much longer a guess makes a step, relative to a step without guesses: the mean of one to seven guesses for gMLPs
+// of 0.8 M, 9.9 M and 100 M parameters. Products with more rows read the weights only once, but the smaller the model
+// and the faster the products, the less of a step's time is spent on reading.
+// bench: weft-decode-bench --model small --precision bf16 --guesses 3
+double cost_of_guess_for(const Model& model) {
+  for (const auto& [name, parameter] : model.parameters())
+    if (parameter.quantized()) return 0.5;
+  return model.precision() == Precision::bf16 ? 0.35 : 0.17;
+}
 
 // The weight of the latest guess in the rate.
 constexpr double rate_step = 0.05;
 
-// A hash of symbols (FNV-1a, with whole symbols instead of bytes). If two sequences have the same hash, the guess is
-// probably wrong.
-std::uint64_t hash_of(const std::int64_t* symbols, std::size_t count) {
+// An index below `size`, a power of two, for a sequence of symbols. The hash is FNV-1a, with whole symbols instead of
+// bytes.
+std::size_t place_of(const std::int64_t* symbols, std::size_t count, std::size_t size) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (std::size_t i = 0; i < count; ++i) hash = (hash ^ static_cast<std::uint64_t>(symbols[i])) * 0x100000001b3;
-  return hash;
+  return (hash ^ hash >> 32) & (size - 1);
 }
 
 // The number of guesses, 0 … most, that gives the most symbols per time if each guess is right with this probability.
-// With n guesses, a step gives 1 + p + … + p^n symbols on average.
+// With n guesses, a step gives 1 + p + … + p^n symbols on average. Guessing must pay by at least a tenth, because the
+// probability and the cost are only estimates.
 std::int64_t best_count(double p, std::int64_t most, double cost_of_guess) {
-  double symbols = 1, power = 1, best = 1;
+  double symbols = 1, power = 1, best = 1.1;
   std::int64_t count = 0;
   for (std::int64_t n = 1; n <= most; ++n) {
     symbols += power *= p;
@@ -40,32 +45,38 @@ std::int64_t best_count(double p, std::int64_t most, double cost_of_guess) {
 }  // namespace
 
 void Repetitions::add(std::int64_t symbol) {
-  for (Lookup& lookup : lookups_)
-    if (lookup.next > 0) lookup.rate += rate_step * ((text_[lookup.next] == symbol ? 1 : 0) - lookup.rate);
+  if (const std::size_t i = longest(); i < lookups_.size())
+    lookups_[i].rate += rate_step * ((text_[lookups_[i].next] == symbol ? 1 : 0) - lookups_[i].rate);
   text_.push_back(symbol);
-  for (std::size_t i = 0; i < lengths.size() && lengths[i] <= text_.size(); ++i) {
-    std::size_t& after = lookups_[i].after[hash_of(text_.data() + text_.size() - lengths[i], lengths[i])];
-    lookups_[i].next = after;
-    after = text_.size();
+  const std::size_t size = text_.size();
+  for (std::size_t i = 0; i < lengths.size() && lengths[i] <= size; ++i) {
+    const auto last = text_.end() - static_cast<std::ptrdiff_t>(lengths[i]);
+    std::size_t& place = lookups_[i].after[place_of(&*last, lengths[i], places)];
+    const bool is_same =
+        place > 0 && std::equal(last, text_.end(), text_.begin() + static_cast<std::ptrdiff_t>(place - lengths[i]));
+    lookups_[i].next = is_same ? place : 0;
+    place = size;
   }
 }
 
+// The index of the longest lookup that found something, or the number of lookups.
+std::size_t Repetitions::longest() const {
+  for (std::size_t i = lookups_.size(); i > 0; --i)
+    if (lookups_[i - 1].next > 0) return i - 1;
+  return lookups_.size();
+}
+
 std::vector<std::int64_t> Repetitions::guess(std::int64_t most, double cost_of_guess) const {
-  const Lookup* best = nullptr;
-  for (const Lookup& lookup : lookups_)
-    if (lookup.next > 0 && (best == nullptr || lookup.rate >= best->rate)) best = &lookup;
-  if (best == nullptr) return {};
+  if (longest() == lookups_.size()) return {};
+  const Lookup& lookup = lookups_[longest()];
   std::vector<std::int64_t> symbols;
-  const std::int64_t count = best_count(best->rate, most, cost_of_guess);
-  for (std::size_t i = best->next; std::ssize(symbols) < count; ++i)  // past the text's end, the guesses go on
+  const std::int64_t count = best_count(lookup.rate, most, cost_of_guess);
+  for (std::size_t i = lookup.next; std::ssize(symbols) < count; ++i)  // past the text's end, the guesses go on
     symbols.push_back(i < text_.size() ? text_[i] : symbols[i - text_.size()]);
   return symbols;
 }
 
-Guesses::Guesses(const Model& model) : cost_(cost) {
-  for (const auto& [name, parameter] : model.parameters())
-    if (parameter.quantized()) cost_ = cost_if_quantized;
-}
+Guesses::Guesses(const Model& model) : cost_(cost_of_guess_for(model)) {}
 
 Tensor Guesses::append_last(TokenStream& stream, std::int64_t left) {
   const std::int64_t symbol = repetitions_.last();

@@ -4,7 +4,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "weft/model.h"
@@ -24,12 +23,17 @@ class Repetitions {
  private:
   // The numbers of symbols at the end of the text that are looked up in the earlier part.
   static constexpr std::array<std::size_t, 5> lengths{2, 3, 5, 8, 12};
+  static constexpr std::size_t places = std::size_t{1} << 15;
 
   struct Lookup {
-    std::unordered_map<std::uint64_t, std::size_t> after;  // from the hash of symbols to the index of the next symbol
+    // The index of the symbol that followed a sequence of symbols when it last occurred, at a place that depends on the
+    // sequence; 0: none. Sequences with the same place replace each other.
+    std::vector<std::size_t> after = std::vector<std::size_t>(places);
     std::size_t next = 0;  // the index of the symbol that earlier followed the text's last symbols; 0: none
-    double rate = 0.5;     // how often such a symbol was right; later ones count more
+    double rate = 0.25;    // how often the symbol was right if no longer lookup found one; later ones count more
   };
+
+  std::size_t longest() const;
 
   std::vector<std::int64_t> text_;
   std::array<Lookup, lengths.size()> lookups_;
