@@ -46,7 +46,7 @@ std::int64_t best_count(double p, std::int64_t most, double cost_of_guess) {
 
 void Repetitions::add(std::int64_t symbol) {
   if (const std::size_t i = longest(); i < lookups_.size())
-    lookups_[i].rate += rate_step * ((text_[lookups_[i].next] == symbol ? 1 : 0) - lookups_[i].rate);
+    rates_[i] += rate_step * ((text_[lookups_[i].next] == symbol ? 1 : 0) - rates_[i]);
   text_.push_back(symbol);
   const std::size_t size = text_.size();
   for (std::size_t i = 0; i < lengths.size() && lengths[i] <= size; ++i) {
@@ -67,11 +67,12 @@ std::size_t Repetitions::longest() const {
 }
 
 std::vector<std::int64_t> Repetitions::guess(std::int64_t most, double cost_of_guess) const {
-  if (longest() == lookups_.size()) return {};
-  const Lookup& lookup = lookups_[longest()];
+  const std::size_t lookup = longest();
+  if (lookup == lookups_.size()) return {};
   std::vector<std::int64_t> symbols;
-  const std::int64_t count = best_count(lookup.rate, most, cost_of_guess);
-  for (std::size_t i = lookup.next; std::ssize(symbols) < count; ++i)  // past the text's end, the guesses go on
+  const std::int64_t count = best_count(rates_[lookup], most, cost_of_guess);
+  for (std::size_t i = lookups_[lookup].next; std::ssize(symbols) < count;
+       ++i)  // past the text's end, the guesses go on
     symbols.push_back(i < text_.size() ? text_[i] : symbols[i - text_.size()]);
   return symbols;
 }

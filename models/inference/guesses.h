@@ -21,8 +21,10 @@ class Repetitions {
   std::vector<std::int64_t> guess(std::int64_t most, double cost) const;
 
  private:
-  // The numbers of symbols at the end of the text that are looked up in the earlier part.
+  // The numbers of symbols at the end of the text that are looked up in the earlier part, and how often the symbol that
+  // followed is right, until the text shows it.
   static constexpr std::array<std::size_t, 5> lengths{2, 3, 5, 8, 12};
+  static constexpr std::array<double, 5> usual_rates{0.25, 0.3, 0.45, 0.6, 0.75};
   static constexpr std::size_t places = std::size_t{1} << 15;
 
   struct Lookup {
@@ -30,13 +32,14 @@ class Repetitions {
     // sequence; 0: none. Sequences with the same place replace each other.
     std::vector<std::size_t> after = std::vector<std::size_t>(places);
     std::size_t next = 0;  // the index of the symbol that earlier followed the text's last symbols; 0: none
-    double rate = 0.25;    // how often the symbol was right if no longer lookup found one; later ones count more
   };
 
   std::size_t longest() const;
 
   std::vector<std::int64_t> text_;
   std::array<Lookup, lengths.size()> lookups_;
+  // How often the symbol was right that a lookup found, if no longer lookup found one. Later ones count more.
+  std::array<double, lengths.size()> rates_ = usual_rates;
 };
 
 // The guesses at the end of a token stream with one text, with their logits.
