@@ -20,7 +20,7 @@ constexpr const char* name = "spatial_gate_last";
 
 // The number of multiply-adds per task. Larger: threads are idle. Smaller: more overhead per task.
 // bench: weft-decode-bench --threads 2
-constexpr int64_t task_work = 1 << 16;
+constexpr int64_t task_work = 1 << 17;
 // The number of columns in a task is a multiple of this number.
 constexpr int64_t task_columns = 64;
 
