@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 struct Options : CommonOptions {
-  std::string model, host = "127.0.0.1", prompt = "\n", long_prompt;
+  std::string model, precision, host = "127.0.0.1", prompt = "\n", long_prompt;
   int port = 8080, clients = 8, server = 0;
   double seconds = 10;
   std::int64_t tokens = 64, texts = 16;
@@ -71,6 +71,7 @@ struct Expected {
 // Continues `clients` texts together until all `texts` texts are complete, as the server does.
 Expected expected_texts(const Options& o) {
   const Checkpoint checkpoint = load_checkpoint(checkpoint_folder(o.model), Purpose::inference);
+  if (!o.precision.empty()) checkpoint.model->set_precision(precision_from_name(o.precision));
   Expected expected{std::vector<std::string>(static_cast<std::size_t>(o.texts)), 0};
   const auto run = [&](std::int64_t texts) {
     GenerationBatch batch;
@@ -234,6 +235,8 @@ int run(int argc, char** argv) {
   std::string long_prompt_file;
   add_common_options(app, o);
   app.add_option("model", o.model, "Folder of the run or checkpoint that the server serves")->required();
+  app.add_option("--precision", o.precision, "Precision of the computation, as that of the server: f32 or bf16")
+      ->check(CLI::IsMember(precisions()));
   app.add_option("--host", o.host, "Address of the server")->capture_default_str();
   app.add_option("--port", o.port, "Port of the server")->capture_default_str();
   app.add_option("--clients", o.clients, "Number of clients, each with one request at a time")
