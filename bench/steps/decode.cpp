@@ -176,8 +176,9 @@ Times measure(const Options& o, const Model& model, double bytes) {
   const Tensor ids = tokens_of(3, o.batch, 1 + o.guesses, model.vocabulary());
   const auto step = [&](TokenStream& stream) {
     if (o.guesses == 0) return (void)stream.append(ids);
-    (void)stream.append_each(ids);
-    stream.take_back(o.guesses);
+    const std::int64_t count = std::min(1 + o.guesses, stream.most_at_once());
+    (void)stream.append_each(slice(ids, 1, 0, count));
+    stream.take_back(count - 1);
   };
   Times times;
   Context::current().parallel_region([&] {
@@ -284,15 +285,15 @@ void print(const json& r) {
   char line[500];
   std::snprintf(
       line, sizeof line,
-      "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, context %d: %.0f tokens/s, %.0f us per step; "
+      "%s, %s, %s (ran %s), weights %s, %d threads, batch %d, %d guesses, context %d: %.0f tokens/s, %.0f us per step; "
       "reading %.1f MB at %.1f GB/s takes %.0f us: %.0f %% of the step, which takes %.0f us longer (minimum of a "
       "step %.0f us, of reading %.0f us; slowest step %.0f us); peak memory %.2f GB",
       r["model"].get<std::string>().c_str(), r["precision"].get<std::string>().c_str(),
       r["isa"].get<std::string>().c_str(), r["ran"].get<std::string>().c_str(), r["weights"].get<std::string>().c_str(),
-      r["threads"].get<int>(), r["batch"].get<int>(), r["context"].get<int>(), number("tokens_per_second"),
-      number("token_us"), number("bytes") * 1e-6, number("read_gbs"), number("read_us"), 100 * number("share"),
-      number("beyond_us"), number("least_token_us"), number("least_read_us"), number("worst_token_us"),
-      number("peak_bytes") * 1e-9);
+      r["threads"].get<int>(), r["batch"].get<int>(), r["guesses"].get<int>(), r["context"].get<int>(),
+      number("tokens_per_second"), number("token_us"), number("bytes") * 1e-6, number("read_gbs"), number("read_us"),
+      100 * number("share"), number("beyond_us"), number("least_token_us"), number("least_read_us"),
+      number("worst_token_us"), number("peak_bytes") * 1e-9);
   std::cout << line << std::endl;
 }
 
@@ -314,12 +315,16 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--context", o.context, "Position of the timed tokens in the text")
       ->capture_default_str()
       ->check(CLI::Range(64, 1 << 20));
-  app.add_option("--guesses", o.guesses,
-                 "Number of guessed tokens that each step checks in addition to its token, and takes back")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 7))
-      ->excludes(batch);
-  app.add_flag("--prompt", o.prompt, "Time the reading of a prompt of --context tokens instead of single tokens");
+  auto* guesses =
+      app.add_option("--guesses", o.guesses,
+                     "Number of guessed tokens that each step checks in addition to its token, and takes back. At "
+                     "some positions, a TNN can take back fewer")
+          ->capture_default_str()
+          ->check(CLI::Range(0, 7))
+          ->excludes(batch);
+  app.add_flag("--prompt", o.prompt, "Time the reading of a prompt of --context tokens instead of single tokens")
+      ->excludes(batch)
+      ->excludes(guesses);
   app.add_option("--gamma", o.gamma,
                  "Decay of the TNN's coefficients; with 1 there is no decay, so all earlier tokens count")
       ->capture_default_str()

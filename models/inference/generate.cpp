@@ -94,6 +94,7 @@ Generation Generation::with_seed(std::uint64_t seed) const {
   return guard_memory("generate", [&] {
     auto other = std::make_unique<Impl>(*impl_, seed);
     other->stream = impl_->stream->select({0});
+    other->guesses = impl_->guesses;
     return Generation(std::move(other));
   });
 }

@@ -46,6 +46,7 @@ struct Generation::Impl {
     guesses.reset();
   }
   GeneratedSymbol choose_next() {
+    if (guesses) guesses->make_room();
     GeneratedSymbol symbol = chooser.next(sample, logits, symbols);
     if (guesses) guesses->add(symbol.id);
     logits = Tensor();

@@ -65,8 +65,8 @@ struct GenerationBatch::Impl {
     members.reserve(members.size() + newcomers.size());
     for (Member& member : newcomers) {
       try {
-        member.text->read_last();
         member.text->stop_guessing();
+        member.text->read_last();
         if (stream == nullptr) stream = std::move(member.text->stream);
         else stream->join(*member.text->stream);
         member.text->stream.reset();
@@ -103,17 +103,6 @@ struct GenerationBatch::Impl {
     if (size() > 0) return;
     stream.reset();
     members.clear();
-  }
-
-  // generate_samples for one sample of a prompt that has been read.
-  static std::int64_t continue_alone(Generation& prompt, const std::function<bool(const SampleText&)>& out) {
-    Generation::Impl& text = *prompt.impl_;
-    while (!text.has_ended()) {
-      text.read_last();
-      const GeneratedSymbol symbol = text.choose_next();
-      if (!out({0, symbol.text, symbol.is_last})) break;
-    }
-    return text.symbols;
   }
 
   // generate_samples for a prompt that has been read.
@@ -179,13 +168,18 @@ std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, co
                               const std::function<bool(const SampleText&)>& out) {
   if (samples < 1) throw Error("[generate] expected at least one sample, got " + std::to_string(samples));
   return guard_memory("generate", [&] {
-    Generation read(model, tokenizer, prompt, options);
-    if (options.tokens == 0) return std::int64_t{0};
+    GenerateOptions used = options;
+    if (samples > 1) used.speculate = false;
+    Generation read(model, tokenizer, prompt, used);
     std::int64_t symbols = 0;
-    Context::current().parallel_region([&] {
-      symbols = samples == 1 ? GenerationBatch::Impl::continue_alone(read, out)
-                             : GenerationBatch::Impl::continue_prompt(read, samples, out);
-    });
+    if (samples == 1) {
+      while (const std::optional<GeneratedSymbol> symbol = read.next_symbol()) {
+        ++symbols;
+        if (!out({0, symbol->text, symbol->is_last})) break;
+      }
+    } else if (options.tokens > 0) {
+      Context::current().parallel_region([&] { symbols = GenerationBatch::Impl::continue_prompt(read, samples, out); });
+    }
     return symbols;
   });
 }

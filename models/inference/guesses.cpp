@@ -44,6 +44,10 @@ std::int64_t best_count(double p, std::int64_t most, double cost_of_guess) {
 
 }  // namespace
 
+void Repetitions::make_room() {
+  if (text_.size() == text_.capacity()) text_.reserve(2 * text_.size() + 64);
+}
+
 void Repetitions::add(std::int64_t symbol) {
   if (const std::size_t i = longest(); i < lookups_.size())
     rates_[i] += rate_step * ((text_[lookups_[i].next] == symbol ? 1 : 0) - rates_[i]);
@@ -71,8 +75,8 @@ std::vector<std::int64_t> Repetitions::guess(std::int64_t most, double cost_of_g
   if (lookup == lookups_.size()) return {};
   std::vector<std::int64_t> symbols;
   const std::int64_t count = best_count(rates_[lookup], most, cost_of_guess);
-  for (std::size_t i = lookups_[lookup].next; std::ssize(symbols) < count;
-       ++i)  // past the text's end, the guesses go on
+  // Past the end of the text, the guesses go on.
+  for (std::size_t i = lookups_[lookup].next; std::ssize(symbols) < count; ++i)
     symbols.push_back(i < text_.size() ? text_[i] : symbols[i - text_.size()]);
   return symbols;
 }
@@ -85,12 +89,14 @@ Tensor Guesses::append_last(TokenStream& stream, std::int64_t left) {
     take_back(stream);
     std::vector<std::int64_t> ids = repetitions_.guess(std::min(stream.most_at_once(), left) - 1, cost_);
     ids.insert(ids.begin(), symbol);
+    std::vector<std::int64_t> last_first(ids.rbegin(), ids.rend());
     logits_ = stream.append_each(Tensor::from(ids, {1, std::ssize(ids)}));
-    symbols_.assign(ids.rbegin(), ids.rend());
+    symbols_ = std::move(last_first);
   }
-  symbols_.pop_back();
-  const std::int64_t row = logits_.size(0) - std::ssize(symbols_) - 1;
-  return slice(logits_, 0, row, row + 1);
+  const std::int64_t row = logits_.size(0) - std::ssize(symbols_);
+  Tensor next = slice(logits_, 0, row, row + 1);
+  symbols_.pop_back();  // only now, so that a call that ran out of memory can be repeated
+  return next;
 }
 
 void Guesses::take_back(TokenStream& stream) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/context.h"
 #include "weft/ops.h"
 
 namespace weft::detail {
@@ -19,24 +20,37 @@ void add_row(const T* row, std::vector<double>& sum) {
 
 }  // namespace
 
+void ToeplitzLags::record_isa() {
+  const Isa now = Context::current().isa();
+  computed_.is_mixed = computed_.is_mixed || computed_.isa.value_or(now) != now;
+  computed_.isa = now;
+}
+
 std::int64_t ToeplitzLags::significant() {
-  if (computed_.significant < 0) computed_.significant = find_significant_();
+  if (computed_.significant < 0) {
+    record_isa();
+    computed_.significant = find_significant_();
+  }
   return computed_.significant;
 }
 
 void ToeplitzLags::reach(std::int64_t count) {
+  BlockedRows& rows = computed_.rows;
   count = std::min(count, significant());
-  while (computed_.rows.size() < count) computed_.rows.put(computed_.rows.size(), make_(computed_.rows.size(), computed_.rows.size() + BlockedRows::block));
+  if (rows.size() < count) record_isa();
+  while (rows.size() < count) rows.put(rows.size(), make_(rows.size(), rows.size() + BlockedRows::block));
 }
 
 const ToeplitzCoefficients& ToeplitzLags::between(std::int64_t size, std::int64_t distance, std::int64_t channel,
                                                   std::int64_t channels) {
   const Key key{size, distance, channel};
-  std::map<Key, ToeplitzCoefficients>& kept = size <= kept_size && distance <= kept_distance ? computed_.small : latest_;
+  const bool is_small = size <= kept_size && distance <= kept_distance;
+  std::map<Key, ToeplitzCoefficients>& kept = is_small ? computed_.small : latest_;
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
+  record_isa();
   const Tensor t = computed_.rows.read((distance - 1) * size + 1, 2 * size - 1, channel, channels);
   ToeplitzCoefficients made(reshape(t, {1, 2 * size - 1, channels}), false);
-  if (&kept == &latest_) latest_.clear();
+  if (!is_small) latest_.clear();
   return kept.emplace(key, std::move(made)).first->second;
 }
 

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
 #include "streaming/blocked_rows.h"
+#include "weft/cpu.h"
 #include "weft/spectral.h"
 
 namespace weft::detail {
@@ -20,6 +22,8 @@ class ToeplitzLags {
   // Everything that has been computed, except for large spectra. Copies share the memory of the coefficients and the
   // spectra.
   struct Computed {
+    std::optional<Isa> isa;  // the instruction set with which everything was computed; empty: nothing was
+    bool is_mixed = false;   // whether other instruction sets were used, too
     std::int64_t significant = -1;
     BlockedRows rows;
     std::map<Key, ToeplitzCoefficients> small;
@@ -50,6 +54,9 @@ class ToeplitzLags {
   void continue_from(Computed computed) noexcept { computed_ = std::move(computed); }
 
  private:
+  // Records the instruction set of the current context. It is called before a computation.
+  void record_isa();
+
   std::function<Tensor(std::int64_t, std::int64_t)> make_;
   std::function<std::int64_t()> find_significant_;
   Computed computed_;

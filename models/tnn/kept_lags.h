@@ -1,18 +1,19 @@
 // Keeps the coefficients that the token streams of a TNN have computed.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "streaming/toeplitz_lags.h"
-#include "weft/context.h"
 #include "weft/precision.h"
 
 namespace weft::detail {
 
-// The coefficients of all layers, from the longest prompt so far. A new stream starts with them, so that it reads a
-// prompt as quickly as a forward pass does, whose coefficients are kept too (base/kept_toeplitz.h). Several threads may
-// use the object at the same time.
+// The coefficients of all layers, from the longest prompt that was not too long. A new stream starts with them, so that
+// it reads a prompt as quickly as a forward pass does, whose coefficients are kept too (base/kept_toeplitz.h). Several
+// threads may use the object at the same time.
 class KeptLags {
  public:
   using Layers = std::vector<ToeplitzLags::Computed>;
@@ -25,29 +26,21 @@ class KeptLags {
     bool operator==(const State&) const = default;
   };
 
-  // Returns what is kept for this state, or nothing.
-  Layers find(const State& state) const {
+  // Returns what is kept for this state, or null.
+  std::shared_ptr<const Layers> find(const State& state) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return state == state_ ? layers_ : Layers();
+    return state == state_ ? layers_ : nullptr;
   }
-  // Keeps these coefficients, unless as many are kept for this state already.
-  void keep(const State& state, Layers layers) {
+  void keep(State state, std::shared_ptr<const Layers> layers) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (state == state_ && !layers_.empty() && size(layers) <= size(layers_)) return;
-    layers_.swap(layers);
-    state_ = state;
+    state_ = std::move(state);
+    layers_ = std::move(layers);
   }
 
  private:
-  static std::int64_t size(const Layers& layers) {
-    std::int64_t rows = 0;
-    for (const ToeplitzLags::Computed& layer : layers) rows += layer.rows.size();
-    return rows;
-  }
-
   mutable std::mutex mutex_;
   State state_{};
-  Layers layers_;
+  std::shared_ptr<const Layers> layers_;
 };
 
 }  // namespace weft::detail

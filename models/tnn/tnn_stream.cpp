@@ -4,6 +4,7 @@
 #include "base/token_stream.h"
 #include "streaming/online_toeplitz.h"
 #include "tnn/kept_lags.h"
+#include "weft/context.h"
 #include "weft/tnn.h"
 
 namespace weft {
@@ -18,8 +19,8 @@ struct TnnText {
 
 }  // namespace detail
 
-// The model keeps at most this many lags of each layer, so that it doesn't hold much memory after a long text.
-constexpr std::int64_t most_kept_lags = std::int64_t{1} << 15;
+// The model keeps at most this many bytes of coefficients, so that it doesn't hold much memory after a long text.
+constexpr std::int64_t most_kept_bytes = std::int64_t{512} << 20;
 
 // Supports only par_type 1 and 4, where the coefficients don't depend on the length.
 class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
@@ -81,19 +82,27 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
   void take_kept_lags() {
     if (texts_.empty()) return;
     std::vector<OnlineToeplitz>& layers = texts_.front().layers;
-    if (layers.empty() || layers.front().lags().computed().rows.size() > 0) return;
-    lags_state_ = state();
-    KeptLags::Layers kept = model_.kept_lags_->find(lags_state_);
-    for (std::size_t i = 0; i < kept.size(); ++i) layers[i].lags().continue_from(std::move(kept[i]));
+    if (layers.empty() || layers.front().lags().computed().isa) return;
+    const auto kept = model_.kept_lags_->find(state());
+    for (std::size_t i = 0; kept != nullptr && i < layers.size(); ++i) layers[i].lags().continue_from((*kept)[i]);
   }
 
+  // Keeps this stream's lags for later streams, if they are more than those that are kept.
   void keep_lags() {
-    KeptLags::Layers layers;
-    for (OnlineToeplitz& layer : texts_.front().layers) {
-      if (layer.lags().computed().rows.size() > most_kept_lags) return;
-      layers.push_back(layer.lags().computed());
+    const KeptLags::State now = state();
+    const auto kept = model_.kept_lags_->find(now);
+    std::vector<OnlineToeplitz>& layers = texts_.front().layers;
+    std::int64_t bytes = 0, new_rows = 0;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const ToeplitzLags::Computed& lags = layers[i].lags().computed();
+      if (lags.is_mixed || lags.isa != now.isa) return;
+      bytes += lags.rows.size() * lags.rows.channels() * static_cast<std::int64_t>(dtype_size(lags.rows.dtype()));
+      new_rows += lags.rows.size() - (kept == nullptr ? 0 : (*kept)[i].rows.size());
     }
-    if (lags_state_ == state()) model_.kept_lags_->keep(lags_state_, std::move(layers));
+    if (new_rows <= 0 || bytes > most_kept_bytes) return;
+    auto copies = std::make_shared<KeptLags::Layers>();
+    for (OnlineToeplitz& layer : layers) copies->push_back(layer.lags().computed());
+    model_.kept_lags_->keep(now, std::move(copies));
   }
 
   KeptLags::State state() const { return {steady().versions(), model_.precision(), Context::current().isa()}; }
@@ -127,7 +136,6 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
   }
 
   const Tnn& model_;
-  KeptLags::State lags_state_{};  // when the first lags were computed
 };
 
 std::unique_ptr<TokenStream> Tnn::stream() const {

@@ -294,6 +294,30 @@ TEST_CASE("out of memory in a step of gMLP's token stream: none of its tokens re
     CHECK(same_bits(stream->append(next), want->append(next)));
 }
 
+TEST_CASE(
+    "out of memory while generating with guesses: the next call goes on with the same symbols and probabilities") {
+  for (const char* arch : {"gmlp", "tnn"}) {
+    CAPTURE(arch);
+    const SmallTask small = small_task(arch, Task::causal_lm);
+    const auto tokenizer = small.data->tokenizer();
+    GenerateOptions options;
+    options.tokens = 60;
+    options.temperature = 0.3;
+    options.log_probabilities = true;
+    const std::string prompt = "line line line li";  // so that there are guesses from the beginning
+    Generation exact(*small.model, *tokenizer, prompt, options);
+    options.speculate = true;
+    Generation guessed(*small.model, *tokenizer, prompt, options);
+    while (const auto want = exact.next_symbol()) {
+      std::optional<GeneratedSymbol> got;
+      for (std::int64_t k = 1; runs_out([&] { got = guessed.next_symbol(); }, k); ++k) continue;
+      REQUIRE(got.has_value());
+      CHECK(got->id == want->id);
+      CHECK(got->log_probability == want->log_probability);
+    }
+  }
+}
+
 TEST_CASE("out of memory while evaluating and generating: an Error") {
   const SmallTask small = small_task("tnn", Task::causal_lm);
   const auto evaluates = [&] { (void)evaluate(*small.model, *small.data); };

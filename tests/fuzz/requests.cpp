@@ -1,5 +1,5 @@
-// The input: the path of a request to weft serve in the first line, and after it the body. Every answer must be JSON,
-// and every refusal an error of the client.
+// The input: the path of a request to weft serve in the first line, and after it the body. Every answer must be a JSON
+// object or a stream of such objects, and every refusal an error of the client.
 #include <cstdio>
 #include <map>
 
@@ -40,19 +40,34 @@ struct Server {
                  .max_body = 4000} {}
 };
 
-void check_json(const Json& json) {
-  if (Json::parse(json_text(json), nullptr, false).is_discarded()) std::abort();
+void check(bool is_right) {
+  if (!is_right) std::abort();
+}
+
+// Checks server-sent events.
+void check_events(std::string all) {
+  while (!all.empty()) {
+    const std::size_t end = all.find("\n\n");
+    check(all.starts_with("data: ") && end != std::string::npos);
+    const std::string event = all.substr(6, end - 6);
+    check(event == "[DONE]" || Json::parse(event).contains("choices"));
+    all.erase(0, end + 2);
+  }
 }
 
 void answer(Server& server, Reply (*of_path)(Call&), const std::string& text) {
   Body body(text);
-  Call call{body,          server.settings, server.models,
-            server.states, server.metrics,  Clock::now() + std::chrono::seconds(20),
+  Call call{body, server.settings, server.models, server.states, server.metrics, Clock::now() + std::chrono::hours(1),
             [] {}};
   const Reply reply = of_path(call);
-  if (!reply.stream) return check_json(reply.json);
-  std::size_t parts = text.size() % 5;  // sometimes the client goes away early
-  reply.stream([&](const std::string&) { return parts != 1 && (parts == 0 || --parts > 0); });
+  if (!reply.stream) return check(reply.json.is_object() && Json::parse(json_text(reply.json)).size() > 0);
+  std::size_t parts = text.size() % 5;  // the client goes away after this number of parts; 0: it reads all of them
+  std::string events;
+  reply.stream([&](const std::string& part) {
+    events += part;
+    return parts == 0 || --parts > 0;
+  });
+  check_events(events);
 }
 
 }  // namespace
@@ -69,7 +84,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     answer(server, path->second, body);
   } catch (const std::exception& thrown) {
     const HttpError error = http_error(thrown);
-    check_json(error_json(error));
+    check(Json::parse(json_text(error_json(error))).contains("error"));
     if (error.status < 500) return 0;
     std::fprintf(stderr, "%d %s\n", error.status, error.what());
     std::abort();

@@ -172,6 +172,13 @@ TEST_CASE("generate: a text with guesses joins a batch, and samples ignore the o
     CHECK(texts[0] == usual);
     CHECK(texts[1] == usual);
   }
+  Counts counts;
+  const CountedModel counted(*model, counts);
+  Generation other = Generation(counted, *tokenizer, "abba", options).with_seed(7);
+  std::string of_other;
+  while (const auto piece = other.next()) of_other += *piece;
+  CHECK(of_other == usual);  // at temperature 0, the seed has no effect
+  CHECK(counts.calls < options.tokens);
   std::string samples[2];
   generate_samples(*model, *tokenizer, "abba", options, 2, [&](const SampleText& piece) {
     samples[piece.sample] += piece.text;

@@ -229,6 +229,35 @@ TEST_CASE("TNN token streams: coefficients that the model keeps are those that a
   }
 }
 
+TEST_CASE("TNN token streams: coefficients of two instruction sets are not kept") {
+  const auto model = small_model(Task::causal_lm, R"("gamma":1)"), fresh = small_model(Task::causal_lm, R"("gamma":1)");
+  const auto stream = model->stream();
+  for (const Isa isa : {available_isas().back(), available_isas().front(), available_isas().back()}) {
+    Context context;
+    context.set_isa(isa);
+    const ContextScope scope(context);
+    (void)stream->append(random_tokens(1, 70));
+    for (std::int64_t i = 0; i < 200; ++i) (void)stream->next(i % 7);
+  }
+  (void)stream->append(random_tokens(1, 2));
+  const Tensor prompt = random_tokens(1, 300);
+  CHECK(same_bits(model->stream()->append(prompt), fresh->stream()->append(prompt)));
+}
+
+TEST_CASE("TNN token streams: the coefficients of the longest prompt are kept") {
+  const auto model = small_model(Task::causal_lm);
+  const auto linears = [&](std::int64_t n) {
+    const NoGrad suspended;
+    const Profile profile;
+    (void)model->stream()->append(random_tokens(1, n));
+    return profile.ops().at("linear").calls;
+  };
+  const std::int64_t first = linears(300), second = linears(300);
+  CHECK(second < first);
+  CHECK(linears(70) == second);
+  CHECK(linears(300) == second);
+}
+
 TEST_CASE("TNN: two token streams of one model are independent, and a tape records nothing") {
   const auto model = small_model(Task::causal_lm);
   const auto a = model->stream(), b = model->stream();

@@ -171,8 +171,8 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
     if (name != "none") (void)weft::quantization_from_name(name);
   };
   add_text(command, "--fake-quant", "FORMAT", o.fake_quant,
-           "Train for weft quantize --to FORMAT, which is bf16, int8 or int4: steps, evaluations and checkpoints round "
-           "the weights to FORMAT, while the exact weights learn; none: without rounding",
+           "Train for weft quantize --to FORMAT (bf16, int8 or int4): steps, evaluations and checkpoints round the "
+           "weights to FORMAT, while the exact weights learn. With none, weights are not rounded (default: none)",
            check_format)
       ->group(group);
   const auto check_rates = [](const std::string& rates) { (void)groups_of(rates); };
@@ -369,7 +369,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   options.optimizer = optimizer;
   options.optimizer.groups = groups_of(rates);
   options.ema = ema.value_or(0);
-  if (!fake_quant.empty() && fake_quant != "none") options.fake_quant = weft::quantization_from_name(fake_quant);
+  if (fake_quant != "none") options.fake_quant = weft::quantization_from_name(fake_quant);
   return options;
 }
 

@@ -39,7 +39,7 @@ class TokenStream {
   /// weights are read only once. By default this calls append(). Throws the Errors of append().
   virtual Tensor append_each(const Tensor& tokens);
   /// Removes the last tokens of the latest append_each(), of which at least one must be left. By default this throws an
-  /// Error unless `count` is 0. Throws an Error if there are not so many tokens, or if another function has changed the
+  /// Error unless `count` is 0. Throws an Error if there are fewer such tokens, or if another function has changed the
   /// texts since.
   virtual void take_back(std::int64_t count);
   /// Returns a stream that continues some of these texts, each as often as its index occurs in `texts`. For example,

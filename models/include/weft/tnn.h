@@ -17,7 +17,7 @@ namespace weft {
 namespace detail {
 class [[gnu::visibility("hidden")]] KeptLags;
 class [[gnu::visibility("hidden")]] KeptToeplitz;
-}
+}  // namespace detail
 
 /// The norms that a TNN can use.
 enum class NormType {
@@ -371,6 +371,9 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   /// that are computed ahead. If only L lags are significant (Tno::significant_lags), time and memory per token do not
   /// grow with n. With par_type 2 and 3, all coefficients change with the length, and so does everything that the
   /// layers computed for earlier tokens. Appending a token then costs a forward pass.
+  ///
+  /// After several tokens are appended at once, the model keeps the coefficients for later streams, at most 512 MiB,
+  /// until a thread writes a parameter.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
 
@@ -389,7 +392,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   std::optional<FrameEmbedding> frames_;  // present if the model reads frames
   std::vector<TnnLayer> layers_;
   Norm norm_;
-  std::optional<Linear> head_;  // absent if tied
+  std::optional<Linear> head_;                   // absent if tied
   std::shared_ptr<detail::KeptLags> kept_lags_;  // for the streams
 };
 
