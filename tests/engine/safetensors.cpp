@@ -11,6 +11,7 @@
 
 #include "safetensors_bytes.h"
 #include "temporary_folder.h"
+#include "weft/detail/byte_order.h"
 #include "weft/error.h"
 
 namespace {
@@ -27,7 +28,9 @@ using Metadata = std::map<std::string, std::string>;
 
 template <class T>
 std::string bytes_of(const std::vector<T>& values) {
-  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  weft::detail::swap_byte_order(bytes.data(), values.size(), sizeof(T));
+  return bytes;
 }
 
 std::vector<std::uint32_t> bits_of(const Tensor& t) {
@@ -136,11 +139,13 @@ TEST_CASE("safetensors: mapped tensors are views that outlive the file, and copi
     again = file.load("x", Load::map);
     copied = file.load("x", Load::copy);
   }
-  CHECK(mapped.raw() == again.raw());
+  // Numbers in another byte order than that of the processor are copied and converted.
+  constexpr bool is_view = weft::detail::has_byte_order_of_files;
+  CHECK((mapped.raw() == again.raw()) == is_view);
   CHECK(mapped.raw() != copied.raw());
   save_safetensors(folder / "a", {{"x", Tensor::full({64}, 6)}});
   CHECK(mapped.to_vector<float>() == std::vector<float>(64, 5));
-  CHECK_THROWS_AS(mapped.mutable_data<float>(), weft::Error);
+  if (is_view) CHECK_THROWS_AS(mapped.mutable_data<float>(), weft::Error);
   copied.mutable_data<float>()[0] = 1;
   CHECK(mapped.data<float>()[0] == 5);
   CHECK(SafetensorsFile(folder / "a").load("x").data<float>()[0] == 6);

@@ -304,6 +304,7 @@ TEST_CASE(
     options.tokens = 60;
     options.temperature = 0.3;
     options.log_probabilities = true;
+    options.stop = {"zzz"};
     const std::string prompt = "line line line li";  // so that there are guesses from the beginning
     Generation exact(*small.model, *tokenizer, prompt, options);
     options.speculate = true;
@@ -313,6 +314,7 @@ TEST_CASE(
       for (std::int64_t k = 1; runs_out([&] { got = guessed.next_symbol(); }, k); ++k) continue;
       REQUIRE(got.has_value());
       CHECK(got->id == want->id);
+      CHECK(got->text == want->text);
       CHECK(got->log_probability == want->log_probability);
     }
   }

@@ -178,6 +178,7 @@ TEST_CASE("generate: a text with guesses joins a batch, and samples ignore the o
   std::string of_other;
   while (const auto piece = other.next()) of_other += *piece;
   CHECK(of_other == usual);  // at temperature 0, the seed has no effect
+  CHECK(counts.calls > 0);   // with guesses
   CHECK(counts.calls < options.tokens);
   std::string samples[2];
   generate_samples(*model, *tokenizer, "abba", options, 2, [&](const SampleText& piece) {

@@ -131,14 +131,15 @@ TEST_CASE("fake quantization: the moving average is one of the exact weights, an
   }
   trainer.with_average([&] {
     std::size_t i = 0;
-    for (const auto& [name, parameter] : small.model->parameters()) {
+    for (const auto& each : small.model->parameters()) {
+      const Parameter& parameter = each.second;
       const std::vector<float> now = parameter.value().to_vector<float>();
       Tensor want = Tensor::from(average[i], parameter.shape());
       if (parameter.quantizable()) want = QuantizedWeight(want).dequantized();
       const std::vector<float> expected = want.to_vector<float>();
       double worst = 0;
       for (std::size_t k = 0; k < now.size(); ++k) worst = std::max(worst, std::abs(double(now[k]) - expected[k]));
-      CHECK_MESSAGE(worst < 1e-6, name);
+      CHECK_MESSAGE(worst < 1e-6, each.first);
       ++i;
     }
   });

@@ -9,6 +9,7 @@
 #include "train_support.h"
 #include "wav_files.h"
 #include "weft/checkpoint.h"
+#include "weft/detail/byte_order.h"
 #include "weft/frame_rows.h"
 #include "weft/predict.h"
 
@@ -28,7 +29,9 @@ std::string npy_of(const std::string& type, const std::string& shape, const std:
 
 template <class T>
 std::string bytes_of(const std::vector<T>& numbers) {
-  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
+  std::string bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T));
+  detail::swap_byte_order(bytes.data(), numbers.size(), sizeof(T));
+  return bytes;
 }
 
 // A file as numpy.savez writes it, but without checksums. If `method` is 8, it is compressed.

@@ -62,14 +62,15 @@ TEST_CASE("sound: WAV files from a pipe, whose size the writer didn't know") {
     return good.substr(0, 4) + little_endian(of_file, 4) + good.substr(8, 32) + little_endian(of_data, 4) +
            good.substr(44);
   };
-  for (const auto& [of_file, of_data] : {std::pair<std::uint64_t, std::uint64_t>{0xFFFFFFFF, 0xFFFFFFFF},  // ffmpeg
-                                         {0, 0},
-                                         {36, 0},  // Python's wave
-                                         {0xFFFFFFFF, 0},
-                                         {0x7FFFF024, 0x7FFFF000}}) {  // sox
-    CAPTURE(of_data);
-    CHECK(read_wav(with(of_file, of_data)).samples == expected);
-    CHECK(read_wav(with(of_file, of_data) + "x").samples == expected);  // half a sample is dropped
+  for (const auto& sizes : {std::pair<std::uint64_t, std::uint64_t>{0xFFFFFFFF, 0xFFFFFFFF},  // ffmpeg
+                            {0, 0},
+                            {36, 0},  // Python's wave
+                            {0xFFFFFFFF, 0},
+                            {0x7FFFF024, 0x7FFFF000}}) {  // sox
+    CAPTURE(sizes.second);
+    const std::string wav = with(sizes.first, sizes.second);
+    CHECK(read_wav(wav).samples == expected);
+    CHECK(read_wav(wav + "x").samples == expected);  // half a sample is dropped
   }
   // An empty sound before another chunk.
   CHECK(read_wav(with(52, 0).substr(0, 44) + "LIST\x04" + std::string(3, '\0') + "abcd").samples.empty());

@@ -6,6 +6,7 @@
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/gemm_blocks.h"
 #include "simd/registers.h"
+#include "weft/detail/byte_order.h"
 
 namespace weft::detail::WEFT_ISA {
 
@@ -109,12 +110,15 @@ WEFT_INLINE inline simd::Words read_words(const bfloat16* p, std::int64_t n) noe
   return bits_of(read(p, n)) >> 16;
 }
 
+// The distances in bits from the lower end of a unit of two elements in memory to its first and its second element.
+constexpr int first_shift = has_byte_order_of_files ? 0 : 16, second_shift = 16 - first_shift;
+
 // Reads the units of n columns in contiguous rows, starting at row p. Only `count` rows exist.
 template <class T>
 WEFT_INLINE inline Vec<T> read_rows(const T* p, std::int64_t row, std::int64_t count, std::int64_t n) noexcept {
   if constexpr (is_pairs<T>) {
-    const simd::Words low = read_words(p, n);
-    return of_bits(count == 1 ? low : low | read_words(p + row, n) << 16);
+    const simd::Words first = read_words(p, n) << first_shift;
+    return of_bits(count == 1 ? first : first | read_words(p + row, n) << second_shift);
   } else {
     return read(p, n);
   }
@@ -131,7 +135,7 @@ WEFT_INLINE inline Vec<T> broadcast_unit(const T* p) noexcept {
 // Does the same as broadcast_unit for a unit that has only one element.
 template <class T>
 WEFT_INLINE inline Vec<T> broadcast_last(const T* p) noexcept {
-  if constexpr (is_pairs<T>) return of_bits(simd::Words{} + p->bits);
+  if constexpr (is_pairs<T>) return of_bits(simd::Words{} + (std::uint32_t{p->bits} << first_shift));
   else return broadcast_unit(p);
 }
 
@@ -172,7 +176,7 @@ inline constexpr int products_of_unit = WEFT_HAS_PAIR_PRODUCTS ? 1 : static_cast
 template <int Part, class T>
 WEFT_INLINE inline Vec<T> element(Vec<T> x) noexcept {
   if constexpr (products_of_unit<T> == 1) return x;
-  else return of_bits(Part == 0 ? bits_of(x) << 16 : bits_of(x) & 0xffff0000);
+  else return of_bits((Part == 0 ? first_shift : second_shift) == 0 ? bits_of(x) << 16 : bits_of(x) & 0xffff0000);
 }
 
 #if WEFT_HAS_PAIR_PRODUCTS && WEFT_HAS_NEON

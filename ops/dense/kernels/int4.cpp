@@ -3,6 +3,7 @@
 #include "dense/kernels/gemm.h"
 #include "dense/kernels/quantized_vectors.h"
 #include "simd/registers.h"
+#include "weft/detail/byte_order.h"
 
 namespace weft::detail::WEFT_ISA {
 namespace {
@@ -127,7 +128,9 @@ template <int Rows, int Digits>
     Sums sums[Rows * Digits * nv];
     multiply_group<Rows * Digits>(a, panel, sums);
     const Words pairs = load_bits<Words>(panel);
-    const Floats scales[nv] = {reinterpret_cast<Floats>(pairs << 16), reinterpret_cast<Floats>(pairs & 0xffff0000u)};
+    const Words first = has_byte_order_of_files ? pairs << 16 : pairs & 0xffff0000u;
+    const Words second = has_byte_order_of_files ? pairs & 0xffff0000u : pairs << 16;
+    const Floats scales[nv] = {reinterpret_cast<Floats>(first), reinterpret_cast<Floats>(second)};
     repeat<Rows * nv>([&](auto s) WEFT_INLINE {
       constexpr int row = s.value / nv, v = s.value % nv;
       Words whole = total(sums[row * Digits * nv + v]);
