@@ -304,7 +304,8 @@ TEST_CASE(
     options.tokens = 60;
     options.temperature = 0.3;
     options.log_probabilities = true;
-    options.stop = {"zzz"};
+    for (const char letter : std::string("abcdefghijklmnopqrstuvwxyz \n"))
+      options.stop.push_back(letter + std::string("#"));  // so that each letter waits for the next one
     const std::string prompt = "line line line li";  // so that there are guesses from the beginning
     Generation exact(*small.model, *tokenizer, prompt, options);
     options.speculate = true;

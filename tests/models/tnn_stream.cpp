@@ -244,7 +244,7 @@ TEST_CASE("TNN token streams: coefficients of two instruction sets are not kept"
     for (std::int64_t i = 0; i < 200; ++i) (void)stream->next(i % 7);
   }
   (void)stream->append(random_tokens(1, 2));
-  const Tensor prompt = random_tokens(1, 300);
+  const Tensor prompt = random_tokens(1, 700);
   CHECK(same_bits(model->stream()->append(prompt), fresh->stream()->append(prompt)));
 }
 
