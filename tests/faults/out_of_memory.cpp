@@ -306,7 +306,7 @@ TEST_CASE(
     options.log_probabilities = true;
     for (const char letter : std::string("abcdefghijklmnopqrstuvwxyz \n"))
       options.stop.push_back(letter + std::string("#"));  // so that each letter waits for the next one
-    const std::string prompt = "line line line li";  // so that there are guesses from the beginning
+    const std::string prompt = "line line line li";       // so that there are guesses from the beginning
     Generation exact(*small.model, *tokenizer, prompt, options);
     options.speculate = true;
     Generation guessed(*small.model, *tokenizer, prompt, options);
