@@ -34,6 +34,11 @@ std::string bytes_of(const std::vector<T>& numbers) {
   return bytes;
 }
 
+// A row of frames, as weft keeps it in memory.
+std::string row_of(const std::vector<float>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)};
+}
+
 // A file as numpy.savez writes it, but without checksums. If `method` is 8, it is compressed.
 std::string npz_of(const std::vector<std::pair<std::string, std::string>>& arrays, int method = 0) {
   std::string zip, directory;
@@ -170,7 +175,7 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences, and tru
   LabeledTexts rows;
   rows.channels = 1;
   for (int k = 0; k < 6; ++k) {
-    rows.texts.push_back(bytes_of<float>({static_cast<float>(k), 1, 2}));
+    rows.texts.push_back(row_of({static_cast<float>(k), 1, 2}));
     rows.labels.push_back(k);
     rows.names.push_back(std::to_string(k) + ".5");
   }
@@ -180,7 +185,7 @@ TEST_CASE("frame rows: regression, several labels and tags of sequences, and tru
   CHECK(longest_row(rows, input) == 3);
   LabeledTexts far = rows;  // a large offset doesn't reduce the precision
   far.texts.clear();
-  for (int k = 0; k < 6; ++k) far.texts.push_back(bytes_of<float>({1.6e7F + static_cast<float>(2 * k)}));
+  for (int k = 0; k < 6; ++k) far.texts.push_back(row_of({1.6e7F + static_cast<float>(2 * k)}));
   CHECK(frame_input(far).deviation[0] == doctest::Approx(std::sqrt(35.0 / 3)));
   CHECK(frame_input(far).mean[0] == doctest::Approx(1.6e7 + 5).epsilon(1e-12));
   const auto numbers = frame_data({}, rows, find_targets(Task::regression, rows), input, 2, 6);

@@ -369,7 +369,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   options.optimizer = optimizer;
   options.optimizer.groups = groups_of(rates);
   options.ema = ema.value_or(0);
-  if (fake_quant != "none") options.fake_quant = weft::quantization_from_name(fake_quant);
+  if (!fake_quant.empty() && fake_quant != "none") options.fake_quant = weft::quantization_from_name(fake_quant);
   return options;
 }
 

@@ -45,7 +45,7 @@ struct TrainOptions {
   std::optional<std::int64_t> dimensions;    // of a text's vector, for the task retrieval
   std::optional<std::int64_t> loaders;       // see weft::TrainOptions
   std::optional<double> ema;                 // see weft::TrainOptions
-  std::string fake_quant = "none";           // "none", or the name of one of weft::quantizations()
+  std::string fake_quant;                    // one of weft::quantizations(); "none" or empty: none
   std::string rates;                         // "NAME=FACTOR,…" for parameter groups
   bool flips = false;                        // for pictures
   std::string frames, target;                // names of a series' columns, separated by commas
