@@ -57,7 +57,7 @@ def test_arguments_of_python_functions(call, message):
     (lambda m: m.save(3), "folder: expected a str or a path, got 3"),
     (lambda m: m.generate(3), "prompt: expected a str, got 3"),
     (lambda m: m.generate("5", stop=3), "stop: expected a list, got 3"),
-    (lambda m: m.generate("5", stop=[3]), r"generation: expected the arguments \(self, prompt: str, .*, list\)"),
+    (lambda m: m.generate("5", stop=[3]), r"generation: expected the arguments \(self, prompt: str, .*, list, bool\)"),
 ])
 def test_arguments_of_models(call, message, classifier):
     with pytest.raises(TypeError, match=f"^{message}$"):

@@ -265,7 +265,7 @@ def test_threads_share_a_continuation(language_model):
     # A Python generator allows only one caller at a time, so the test calls the continuation below it.
     for seed in range(5):
         pieces = []
-        continuation = language_model._loaded.generation("5 plus 3 is", 200, 1.0, 0, 1.0, seed, [])
+        continuation = language_model._loaded.generation("5 plus 3 is", 200, 1.0, 0, 1.0, seed, [], False)
 
         def ask():
             while (piece := continuation.next()) is not None:
