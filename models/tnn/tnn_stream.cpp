@@ -17,10 +17,10 @@ struct TnnText {
   std::int64_t length = 0;
 };
 
-}  // namespace detail
-
 // The model keeps at most this many bytes of coefficients, so that it doesn't hold much memory after a long text.
 constexpr std::int64_t most_kept_bytes = std::int64_t{512} << 20;
+
+}  // namespace detail
 
 // Supports only par_type 1 and 4, where the coefficients don't depend on the length.
 class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {

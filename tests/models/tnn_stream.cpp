@@ -248,6 +248,19 @@ TEST_CASE("TNN token streams: coefficients of two instruction sets are not kept"
   CHECK(same_bits(model->stream()->append(prompt), fresh->stream()->append(prompt)));
 }
 
+TEST_CASE("TNN token stream: tokens that are tried stay within a block, after a prompt, too") {
+  const auto model = small_model(Task::causal_lm, R"("gamma":1)");
+  const auto stream = model->stream(), single = model->stream();
+  for (const auto& each : {stream.get(), single.get()}) (void)each->append(random_tokens(1, 190));
+  CHECK(stream->most_at_once() == 2);  // blocks have 64 rows
+  for (int i = 0; i < 6; ++i) {
+    const Tensor tried = random_tokens(1, stream->most_at_once());
+    const Tensor logits = stream->append_each(tried);
+    stream->take_back(tried.size(1) - 1);
+    CHECK(same_bits(slice(logits, 0, 0, 1), single->append(slice(tried, 1, 0, 1))));
+  }
+}
+
 TEST_CASE("TNN token streams: the coefficients of the longest prompt are kept") {
   const auto model = small_model(Task::causal_lm);
   const auto linears = [&](std::int64_t n) {
