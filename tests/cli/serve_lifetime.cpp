@@ -22,6 +22,36 @@ bool soon(const std::function<bool()>& condition) {
   return condition();
 }
 
+int connect(const Served& served) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(served.port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  return socket;
+}
+
+// Returns false if the server has closed the connection.
+bool send(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+// Receives bytes until one is `last`, the server closes the connection, or 20 seconds have passed without any.
+std::string receive(int socket, char last) {
+  const timeval patience{20, 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  std::string received;
+  char byte;
+  while ((received.empty() || received.back() != last) && ::recv(socket, &byte, 1, 0) == 1) received += byte;
+  return received;
+}
+
 }  // namespace
 
 TEST_CASE("serve: SIGTERM ends the server after the running requests") {
@@ -119,20 +149,82 @@ TEST_CASE("serve: a client that sends very slowly does not keep the server from 
   write_language_model(folder / "lm");
   std::thread slow;
   const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(served.port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-    REQUIRE(::send(socket, "POST /", 6, MSG_NOSIGNAL) == 6);
-    slow = std::thread([socket] {
-      while (::send(socket, "x", 1, MSG_NOSIGNAL) == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    slow = std::thread([socket = connect(served)] {
+      CHECK(send(socket, "POST /"));
+      while (send(socket, "x")) std::this_thread::sleep_for(std::chrono::milliseconds(500));
       ::close(socket);
     });
     CHECK(get(served, "/health").status == 200);
   });
   slow.join();
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: a head that doesn't end in time loses its connection") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm --timeout 1", [&](const Served& served) {
+    const int socket = connect(served);
+    CHECK(send(socket, "GET /health HTTP/1.1\r\nA: "));
+    CHECK(soon([&] { return !send(socket, "x"); }));
+    ::close(socket);
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: a connection takes several requests, with large bodies, until one asks to close it") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
+    const int socket = connect(served);
+    const std::string body = std::string(1 << 19, ' ') + R"({"text": "fox"})";
+    const std::string post = "POST /tokenize HTTP/1.1\r\nContent-Type: application/json\r\n";
+    std::ostringstream chunk;
+    chunk << std::hex << body.size() << "\r\n" << body << "\r\n0\r\n\r\n";
+    const std::string end = "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    const std::string requests[] = {post + end, post + "Transfer-Encoding: chunked\r\n\r\n" + chunk.str(),
+                                    post + "Connection: close\r\n" + end};
+    for (const std::string& request : requests) {
+      CHECK(send(socket, request));
+      const std::string answer = receive(socket, '}');
+      CHECK(answer.rfind("HTTP/1.1 200 ", 0) == 0);
+    }
+    send(socket, post + end);
+    CHECK(receive(socket, '}').empty());
+    ::close(socket);
+  });
+  CHECK(outcome.code == 0);
+}
+
+// A client sends the beginning of a request, and then the same bytes again and again. The systems of both sides keep a
+// few MiB that the server hasn't read.
+TEST_CASE("serve: endless heads and lengths of chunks lose their connection") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const std::string get_health = "GET /health HTTP/1.1\r\n";
+  const std::pair<std::string, std::string> endless[] = {
+      {"", "G"},
+      {get_health, "A"},
+      {get_health, "A: b\r\n"},
+      {get_health, "A\n"},
+      {"POST /tokenize HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", "0"}};
+  const Outcome outcome = serve(folder / "lm --max-body 1000", [&](const Served& served) {
+    for (const auto& [begin, again] : endless) {
+      CAPTURE(begin);
+      CAPTURE(again);
+      const int socket = connect(served);
+      CHECK(send(socket, begin));
+      std::string block;
+      while (block.size() < (1 << 20)) block += again;
+      int blocks = 0;
+      while (blocks < 64 && send(socket, block)) ++blocks;
+      CHECK(blocks < 64);
+      ::close(socket);
+      CHECK(get(served, "/health").status == 200);
+    }
+    const auto long_head = served.client().Get("/health", {{"A", std::string(7000, 'a')}});
+    CHECK((long_head && long_head->status == 200));
+  });
   CHECK(outcome.code == 0);
 }
 

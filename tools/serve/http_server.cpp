@@ -1,12 +1,13 @@
 #include "serve/http_server.h"
 
-#include <httplib.h>
 #include <weft/error.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "console/number.h"
 #include "serve/endpoints.h"
+#include "serve/limited_server.h"
 #include "serve/peer.h"
 #include "serve/running_requests.h"
 
@@ -16,8 +17,9 @@ namespace {
 using httplib::Request;
 using httplib::Response;
 
-constexpr int socket_seconds = 10;     // longest time that a connection may take to send or receive the next bytes
-constexpr int keep_alive_seconds = 5;  // after that, a connection without a request is closed
+constexpr int socket_seconds = 10;       // longest time that a connection may take to send or receive the next bytes
+constexpr std::size_t max_head = 65536;  // bytes of a request's first line and headers
+constexpr int keep_alive_seconds = 5;    // after that, a connection without a request is closed
 
 // Compares all characters, so that the time tells nothing about the key.
 bool same_key(const std::string& a, const std::string& b) {
@@ -57,13 +59,13 @@ struct HttpServer::Impl {
   Models& models;
   States& states;
   Metrics& metrics;
-  httplib::Server server;
+  LimitedServer server;
   RunningRequests running;
   socket_t listening = INVALID_SOCKET;
   std::thread accepting;
 
   Impl(const Settings& the_settings, Models& the_models, States& the_states, Metrics& the_metrics)
-      : settings(the_settings), models(the_models), states(the_states), metrics(the_metrics) {
+      : settings(the_settings), models(the_models), states(the_states), metrics(the_metrics), server(limits(settings)) {
     const auto threads = static_cast<std::size_t>(settings.connections);
     server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
     server.set_socket_options([this](socket_t socket) { set_socket_options(socket); });
@@ -77,6 +79,12 @@ struct HttpServer::Impl {
     server.set_exception_handler([](const Request&, Response& r, std::exception_ptr error) { on_exception(r, error); });
     server.set_logger([this](const Request& q, const Response& r) { metrics_of(q, r); });
     for (const Endpoint& endpoint : endpoints()) add(endpoint);
+  }
+
+  // Each byte of a body may come in a chunk of its own, whose length and line ends are five more bytes.
+  static RequestLimits limits(const Settings& settings) {
+    return {max_head, std::min<double>(socket_seconds, settings.timeout),
+            max_head + 6 * static_cast<std::size_t>(settings.max_body), settings.timeout};
   }
 
   // The option SO_REUSEPORT, which httplib sets by default, would let two servers share a port.
@@ -228,7 +236,9 @@ struct HttpServer::Impl {
   // Describes the errors that httplib found itself.
   static void describe_error(Response& response) {
     if (!response.body.empty() || response.has_header("Content-Type")) return;
-    set_error(response, HttpError(response.status, "invalid_request", "expected a request in the form of HTTP/1.1"));
+    set_error(response, HttpError(response.status, "invalid_request",
+                                  "expected a request in the form of HTTP/1.1, with a head of at "
+                                  "most 64 KiB that arrives within 10 seconds"));
   }
 
   static void on_exception(Response& response, const std::exception_ptr& error) {

@@ -1,0 +1,105 @@
+#include "serve/limited_server.h"
+
+#ifndef CPPHTTPLIB_MAX_LINE_LENGTH
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <string>
+
+namespace serve {
+namespace {
+
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+// Reads from another stream until a number of bytes has arrived, or a time has come. Then, reading fails.
+class LimitedStream final : public httplib::Stream {
+ public:
+  LimitedStream(httplib::Stream& stream, std::size_t bytes, double seconds)
+      : stream_(stream), bytes_(bytes), until_(after(seconds)) {}
+
+  void allow(std::size_t bytes, double seconds) {
+    bytes_ = bytes;
+    until_ = after(seconds);
+  }
+
+  ssize_t read(char* bytes, std::size_t count) override {
+    if (bytes_ == 0 || Clock::now() > until_) return -1;
+    const ssize_t got = stream_.read(bytes, std::min(count, bytes_));
+    if (got > 0) bytes_ -= static_cast<std::size_t>(got);
+    return got;
+  }
+
+  ssize_t write(const char* bytes, std::size_t count) override { return stream_.write(bytes, count); }
+  bool is_readable() const override { return stream_.is_readable(); }
+  bool is_writable() const override { return stream_.is_writable(); }
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { stream_.get_remote_ip_and_port(ip, port); }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { stream_.get_local_ip_and_port(ip, port); }
+  socket_t socket() const override { return stream_.socket(); }
+
+ private:
+  httplib::Stream& stream_;
+  std::size_t bytes_;  // that may still arrive
+  Clock::time_point until_;
+};
+
+}  // namespace
+
+// Without memory for the head of a request, only its connection ends.
+bool LimitedServer::process_and_close_socket(socket_t socket) {
+  bool is_answered = false;
+  try {
+    is_answered = answer_requests(socket);
+  } catch (const std::bad_alloc&) {
+    // The connection is closed without an answer.
+  }
+  ::shutdown(socket, SHUT_RDWR);
+  httplib::detail::close_socket(socket);
+  return is_answered;
+}
+
+bool LimitedServer::answer_requests(socket_t socket) {
+  bool is_answered = false;
+  for (std::size_t left = keep_alive_max_count_; left > 0 && wait_for_request(socket); --left) {
+    bool has_to_close = false;
+    is_answered = httplib::detail::process_client_socket(
+        socket, read_timeout_sec_, read_timeout_usec_, write_timeout_sec_, write_timeout_usec_,
+        [&](httplib::Stream& stream) { return answer_request(stream, left == 1, has_to_close); });
+    if (!is_answered || has_to_close) break;
+  }
+  return is_answered;
+}
+
+// Returns false if the client has closed the connection or is silent for too long, or if the server stops.
+bool LimitedServer::wait_for_request(socket_t socket) const {
+  constexpr time_t microseconds = 100'000;
+  const auto until = after(static_cast<double>(keep_alive_timeout_sec_));
+  while (svr_sock_ != INVALID_SOCKET && Clock::now() < until)
+    if (httplib::detail::process_client_socket(socket, 0, microseconds, 0, 0,
+                                               [](httplib::Stream& stream) { return stream.is_readable(); }))
+      return true;
+  return false;
+}
+
+// httplib calls `end_head` between the head and the body of a request. From version 0.18 on, it expects the addresses.
+bool LimitedServer::answer_request(httplib::Stream& stream, bool is_last, bool& has_to_close) {
+  LimitedStream limited(stream, limits_.head_bytes, limits_.head_seconds);
+  const auto end_head = [&](httplib::Request&) { limited.allow(limits_.body_bytes, limits_.body_seconds); };
+  return [&](auto& server) {
+    if constexpr (requires { server.process_request(limited, is_last, has_to_close, end_head); }) {
+      return server.process_request(limited, is_last, has_to_close, end_head);
+    } else {
+      std::string ip, local_ip;
+      int port = 0, local_port = 0;
+      limited.get_remote_ip_and_port(ip, port);
+      limited.get_local_ip_and_port(local_ip, local_port);
+      return server.process_request(limited, ip, port, local_ip, local_port, is_last, has_to_close, end_head);
+    }
+  }(*this);
+}
+
+}  // namespace serve
+
+#endif

@@ -1,0 +1,36 @@
+// An HTTP server that limits what a client may send before its request is answered. From version 0.20.1 on, httplib
+// limits the lines of a request itself. Earlier versions read heads of any length into memory, however slowly they come.
+#pragma once
+#include <httplib.h>
+
+#include <cstddef>
+
+#include "serve/answer.h"
+
+namespace serve {
+
+struct RequestLimits {
+  std::size_t head_bytes;  // the first line and the headers
+  double head_seconds;
+  std::size_t body_bytes;  // as it is sent, with the lengths of its chunks
+  double body_seconds;
+};
+
+class LimitedServer final : public httplib::Server {
+ public:
+#ifdef CPPHTTPLIB_MAX_LINE_LENGTH
+  explicit LimitedServer(const RequestLimits&) {}
+#else
+  explicit LimitedServer(const RequestLimits& limits) : limits_(limits) {}
+
+ private:
+  bool process_and_close_socket(socket_t socket) override;
+  bool answer_requests(socket_t socket);
+  bool wait_for_request(socket_t socket) const;
+  bool answer_request(httplib::Stream& stream, bool is_last, bool& has_to_close);
+
+  RequestLimits limits_;
+#endif
+};
+
+}  // namespace serve
