@@ -37,6 +37,7 @@ class RetrievalMeter : public Meter {
   }
 
   std::vector<Metric> metrics() const override {
+    if (texts_.empty()) return {{"recall@1", 0}, {"recall@10", 0}};
     const NoGrad suspended;
     const Tensor labels = concat(labels_, 0);
     std::int64_t first = 0, nearest = 0, near = 0;

@@ -71,8 +71,8 @@ TEST_CASE("report's curves: a run's test is not a point, and the run's measure c
       "{\"step\":6,\"validation_loss\":2.125,\"accuracy\":0.5}\n"
       "{\"step\":8,\"validation_loss\":2.375,\"accuracy\":0.75}\n";
   CHECK(parse_metrics(text, "m")["test"].is_null());
-  const Json m =
-      parse_metrics(text + "{\"step\":4,\"test_loss\":1.5,\"predicted\":9,\"accuracy\":0.25}\n", "m", "accuracy");
+  const Json m = parse_metrics(text + "{\"step\":4,\"test_loss\":1.5,\"predicted\":9,\"accuracy\":0.25}\n", "m",
+                               {"accuracy", false});
   CHECK(m["test"]["step"] == 4);
   CHECK(m["test"]["test_loss"] == 1.5);
   CHECK(m["test"]["accuracy"] == 0.25);
@@ -80,6 +80,7 @@ TEST_CASE("report's curves: a run's test is not a point, and the run's measure c
   CHECK_FALSE(m["evaluations"].contains("test_loss"));
   CHECK(m["last_step"] == 8);
   CHECK(m["best"]["step"] == 8);  // among equal metrics, the one with the lower loss
+  CHECK(parse_metrics(text, "m", {"accuracy", true})["best"]["step"] == 6);  // as if it were an error
   CHECK(parse_metrics(text, "m")["best"]["step"] == 6);
   CHECK(message("{\"step\":1,\"test_loss\":\"x\"}\n") ==
         "\"m\" line 1: expected \"test_loss\" to be a number, got \"x\"");

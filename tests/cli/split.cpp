@@ -201,7 +201,7 @@ TEST_CASE_FIXTURE(SplitRows, "the best checkpoint by another measure, which run.
   folder.write("text", small_text());
   CHECK(fails_with(weft("train --arch gmlp --text " + (folder / "text") + " --best-by f1 --out " + (folder / "x")), 2,
                    "--best-by f1 applies only to --data"));
-  CHECK(fails_with(weft(train("--best-by recall")), 2, "expected one of loss, accuracy, f1, got \"recall\""));
+  CHECK(fails_with(weft(train("--best-by recall")), 2, "expected one of loss, accuracy, macro-f1, got \"recall\""));
 }
 
 TEST_CASE("texts: training, validation and test sets by position, where eval measures the test set, the last tenth") {

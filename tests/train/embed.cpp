@@ -159,6 +159,9 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
   CHECK(meter->metrics().at(0).value == doctest::Approx(1.0 / 3));
   CHECK(meter->metrics().at(1).value == 1);
 
+  // The names of the metrics are known before the first batch, because they choose the best checkpoint.
+  CHECK(data.meter()->metrics().at(1).name == "recall@10");
+
   // If all vectors are equal or NaN, they find nothing.
   for (const float x : {1.F, std::numeric_limits<float>::quiet_NaN()}) {
     const auto none = data.meter();

@@ -125,14 +125,14 @@ void check_line(const nlohmann::json& line, std::string_view text, double before
   for (const char* field : evaluation_fields) check(field);
 }
 
-// Returns the best evaluation by the rule of a run. This is the one with the lowest loss, or the one with the highest
-// metric and, among equal ones, the lowest loss. If several are equally good, it is the first.
-Json best_of(const Table& evaluations, const std::string& best_by) {
+// Returns the best evaluation by the rule of a run. If several are equally good, it is the first.
+Json best_of(const Table& evaluations, const Criterion& best_by) {
   const auto* losses = evaluations.find("validation_loss");
-  const auto* metrics = evaluations.find(best_by);
+  const auto* metrics = evaluations.find(best_by.metric);
   if (losses == nullptr) return nullptr;
   const auto is_better = [&](std::size_t i, std::size_t best) {
-    if (metrics != nullptr && (*metrics)[i] != (*metrics)[best]) return (*metrics)[i] > (*metrics)[best];
+    if (metrics != nullptr && (*metrics)[i] != (*metrics)[best])
+      return ((*metrics)[i] < (*metrics)[best]) == best_by.lower_is_better;
     return (*losses)[i] < (*losses)[best];
   };
   std::size_t best = losses->size();
@@ -150,7 +150,7 @@ Json last_of(const Table& table, const std::string& name) {
 
 }  // namespace
 
-Json parse_metrics(const std::string& text, const std::string& path, const std::string& best_by) {
+Json parse_metrics(const std::string& text, const std::string& path, const Criterion& best_by) {
   Table training, evaluations, tests;
   double step = -std::numeric_limits<double>::infinity(), seconds = 0;
   std::size_t number_of_line = 0, no_loss = 0;
@@ -184,7 +184,7 @@ Json parse_metrics(const std::string& text, const std::string& path, const std::
   return metrics;
 }
 
-Json read_metrics(const std::string& path, const std::string& best_by) {
+Json read_metrics(const std::string& path, const Criterion& best_by) {
   return parse_metrics(std::filesystem::exists(path) ? weft::os::read_file(path) : "", path, best_by);
 }
 

@@ -14,7 +14,6 @@
 #include "report/learned.h"
 #include "report/metrics.h"
 #include "report/predictions.h"
-#include "train/train_options.h"
 
 namespace report {
 namespace {
@@ -44,6 +43,16 @@ json find(const json& run, std::initializer_list<const char*> path) {
     at = json(at[key]);
   }
   return at;
+}
+
+// Returns what determined the best evaluation of a run. Earlier versions of weft recorded only the name that was given
+// on the command line, which could be "loss", "accuracy" or "f1".
+Criterion criterion_of(const json& run) {
+  const json found = find(run, {"found", "best-by"}), typed = find(run, {"training", "best-by"});
+  if (found.is_object() && find(found, {"metric"}).is_string())
+    return {found["metric"].get<std::string>(), find(found, {"lower-is-better"}) == true};
+  if (!typed.is_string() || typed == "loss") return {};
+  return {typed == "f1" ? "macro F1" : typed.get<std::string>(), false};
 }
 
 json first_of(const json& a, const json& b) { return a.is_null() ? b : a; }
@@ -138,9 +147,7 @@ Json read_run(const std::string& folder, const std::string& name, const RunOptio
   described["symbols"] = find(run, {"found", "symbols"});
   described["settings"] = Json::object();
   flatten(run, "", described["settings"]);
-  const json best_by = find(run, {"training", "best-by"});
-  described["metrics"] =
-      read_metrics(weft::metrics_path(folder), best_by.is_string() ? metric_of(best_by.get<std::string>()) : "loss");
+  described["metrics"] = read_metrics(weft::metrics_path(folder), criterion_of(run));
   described["notes"] = Json::array();
   for (const char* part : {"checkpoint", "sample", "predictions", "learned", "mixing"}) described[part] = nullptr;
   if (options.curves_only) return described;

@@ -173,6 +173,9 @@ std::string describe_run(const CLI::App& command, const TrainOptions& o, const T
                   {"symbols", model.vocabulary()},
                   {"outputs", model.outputs()},
                   {"data", data.fingerprint()}};
+  if (training.best_by.name != "loss")
+    run["found"]["best-by"] = {{"metric", training.best_by.name},
+                               {"lower-is-better", training.best_by.lower_is_better}};
   if (!training.columns.empty()) run["found"]["columns"] = training.columns;
   if (!training.second_columns.empty()) run["found"]["second-columns"] = training.second_columns;
   run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};

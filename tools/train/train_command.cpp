@@ -128,13 +128,14 @@ void keep_memory_of_step() {
   weft::MemoryCache::set_budget(std::max(weft::MemoryCache::budget(), peak));
 }
 
-weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const TrainOptions& o, LossLog& log) {
+weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const TrainOptions& o, const Training& training,
+                    LossLog& log) {
   ProgressDisplay display;
   FailedSaves failed(o.keep_going);
   weft::RunOptions run;
   run.open = folder;
   run.eval_every = o.eval_every.value();
-  run.best_by = metric_of(o.best_by);
+  run.best_by = training.best_by.name;
   run.patience = o.patience;
   run.progress = [&](const weft::Progress& progress) {
     log.add(progress);
@@ -224,7 +225,7 @@ Ended train_one(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::RunFol
   print_start(o, training);
   print_warmup(options.schedule);
   const std::int64_t done = trainer.steps_done();
-  const weft::RunResult result = run(trainer, folder.get(), o, log);
+  const weft::RunResult result = run(trainer, folder.get(), o, training, log);
   if (result.stopped) {
     std::cerr << "weft: stopped after step " << trainer.steps_done() << "; saved in \"" << o.out << "\" (--resume "
               << o.out << " continues from there)" << std::endl;

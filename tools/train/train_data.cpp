@@ -14,6 +14,7 @@
 #include "console/report.h"
 #include "options/recipes.h"
 #include "options/text_input.h"
+#include "train/best_by.h"
 #include "train/divided_rows.h"
 #include "train/series_data.h"
 
@@ -296,6 +297,7 @@ Training load_training(const TrainOptions& o) {
   Training training = o.data.empty() ? load_text(o, spec, start)
                       : forecasts    ? load_series(o, spec, start)
                                      : load_rows(o, spec, start);
+  training.best_by = metric_of(o.best_by, *training.data);
   if (start == nullptr) return training;
   const std::vector<std::string> labels = training.data->labels();
   if (labels.empty()) {

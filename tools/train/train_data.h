@@ -13,6 +13,7 @@ struct Training {
   std::unique_ptr<weft::Data> data;
   std::unique_ptr<weft::Data> test;  // the test set, which is measured at the end; null if there is none
   TrainingSize size;
+  weft::Metric best_by;                     // determines the best checkpoint; without a value
   std::vector<std::string> new_parameters;  // with --from: parameters that the checkpoint lacks
   std::vector<std::string> columns;         // columns of the text, if the data are rows
   std::vector<std::string> second_columns;  // columns of the second text, for pairs

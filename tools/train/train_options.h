@@ -20,9 +20,6 @@ inline constexpr const char* every_tenth_row = "every-tenth";
 // any other number.
 bool is_share(const std::string& validation);
 
-// Returns the metric that --best-by names, or "loss".
-std::string metric_of(const std::string& best_by);
-
 struct TrainOptions {
   ModelOptions model;
   TokenizerChoice tokenizer;
@@ -36,7 +33,7 @@ struct TrainOptions {
   std::optional<std::int64_t> batch, steps, warmup, micro_batches, eval_every;
   std::optional<double> epochs;
   std::int64_t patience = 0;
-  std::string best_by = "loss";  // one of best_by_names
+  std::string best_by = "loss";  // see metric_of() in best_by.h
   std::optional<double> lr, lr_floor;
   double label_smoothing = 0, word_dropout = 0;
   std::string balance;                       // one of weft::balances(); empty: none

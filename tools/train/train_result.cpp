@@ -29,16 +29,11 @@ void print_data_wait(double share) {
   std::cout << text;
 }
 
-std::string percent(double part) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f %%", 100 * part);
-  return text;
-}
-
-void print_best(const weft::Trainer& trainer) {
+void print_best(const weft::Trainer& trainer, weft::Metric best_by) {
   if (!trainer.best()) return;
   std::cout << "best " << as_text(trainer.best()->loss) << " at step " << trainer.best()->step;
-  if (trainer.best_by() != "loss") std::cout << ", by " << trainer.best_by() << " " << percent(trainer.best()->metric);
+  best_by.value = trainer.best()->metric;
+  if (best_by.name != "loss") std::cout << ", by " << best_by.name << " " << metric_text(best_by);
   std::cout << "\n";
 }
 
@@ -106,11 +101,11 @@ void print_result(const weft::Trainer& trainer, const weft::RunResult& result, c
                   const Training& training, std::int64_t steps, const std::optional<weft::TestResult>& test) {
   if (result.out_of_patience)
     std::cerr << "weft: ended after step " << trainer.steps_done() << ": no "
-              << (trainer.best_by() == "loss" ? "lower" : "higher") << " validation " << trainer.best_by() << " in "
-              << o.patience << " validations" << std::endl;
+              << (training.best_by.lower_is_better ? "lower" : "higher") << " validation " << training.best_by.name
+              << " in " << o.patience << " validations" << std::endl;
   std::cout << "checkpoint " << o.out << "\nparameters " << weft::parameter_count(training.model->parameters())
             << "\ntime " << as_time(result.seconds) << "\n";
-  print_best(trainer);
+  print_best(trainer, training.best_by);
   if (o.ranks != nullptr && steps > 0) print_exchange(result, steps);
   if (test) print_test(*test, training);
   print_evaluation(*result.evaluation, "validation");

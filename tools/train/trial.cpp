@@ -78,24 +78,28 @@ std::int64_t untrained_bytes(const TrainOptions& o, const Training& training) {
   return bytes;
 }
 
+// Returns the result of a trial whose validation gave the metric. `size` describes the size of the checkpoint.
+TrialResult with_score(const weft::Metric& metric, const std::string& size, const std::string& folder) {
+  const std::string value = metric.name == "loss" ? as_text(metric.value) : metric_text(metric);
+  return {metric.lower_is_better ? -metric.value : metric.value, metric.name + " " + value + size, Fault::none, folder};
+}
+
 // Quantizes the run's best checkpoint to 8 bits, saves it, and measures it.
-TrialResult quantized(const TrainOptions& o, const weft::Data& data, const TrialLimits& limits) {
+TrialResult quantized(const TrainOptions& o, const Training& training, const TrialLimits& limits) {
   const std::string folder = o.out + "/int8";
   const weft::Checkpoint checkpoint = save_in_8_bits(weft::best_path(o.out), folder);
   const std::int64_t bytes = folder_bytes(folder);
   if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes), Fault::too_large);
-  const weft::Evaluation measured = weft::evaluate(*checkpoint.model, data);
-  const std::string metric = metric_of(o.best_by), size = ", " + describe_bytes(bytes);
-  if (metric == "loss") return {-measured.loss, "loss " + as_text(measured.loss) + size, Fault::none, folder};
-  const double score = measured.metric(metric);
-  return {score, metric + " " + metric_text({metric, score}) + size, Fault::none, folder};
+  const weft::Evaluation measured = weft::evaluate(*checkpoint.model, *training.data);
+  weft::Metric metric = training.best_by;
+  metric.value = metric.name == "loss" ? measured.loss : measured.metric(metric.name);
+  return with_score(metric, ", " + describe_bytes(bytes), folder);
 }
 
-TrialResult in_full(const TrainOptions& o, const weft::Trainer& trainer) {
-  const weft::BestEvaluation& best = *trainer.best();
-  const std::string folder = weft::best_path(o.out), metric = trainer.best_by();
-  if (metric == "loss") return {-best.loss, "loss " + as_text(best.loss), Fault::none, folder};
-  return {best.metric, metric + " " + metric_text({metric, best.metric}), Fault::none, folder};
+TrialResult in_full(const TrainOptions& o, const Training& training, const weft::Trainer& trainer) {
+  weft::Metric metric = training.best_by;
+  metric.value = metric.name == "loss" ? trainer.best()->loss : trainer.best()->metric;
+  return with_score(metric, "", weft::best_path(o.out));
 }
 
 }  // namespace
@@ -106,6 +110,7 @@ TrialRows rows_of_trials(const std::vector<std::string>& options) {
   if (o.data.empty() || is_forecast(o))
     throw UsageError("weft tune accepts labeled rows (--data), but neither plain texts nor forecasts");
   const weft::Task task = o.model.spec(weft::Source::rows).task;
+  if (o.best_by != "loss") (void)load_training(o);  // refuses a metric that the task does not have
   return {task, divided_rows(o, task).training.content()};
 }
 
@@ -132,7 +137,7 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
   run.open = &folder;
   run.eval_every = *o.eval_every;
   run.patience = o.patience;
-  run.best_by = metric_of(o.best_by);
+  run.best_by = training.best_by.name;
   run.stop = [] { return stop_signal() != 0; };
   run.progress = [&](const weft::Progress& progress) {
     if (display) display->show(progress);
@@ -143,7 +148,7 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
     return cut_off ? without_score("ended early, because the search would exceed --time", Fault::too_slow)
                    : without_score("stopped");
   if (display) display->clear();
-  return limits.bytes > 0 ? quantized(o, *training.data, limits) : in_full(o, trainer);
+  return limits.bytes > 0 ? quantized(o, training, limits) : in_full(o, training, trainer);
 }
 
 weft::Evaluation test_trial(const std::vector<std::string>& options, const std::string& checkpoint) {
