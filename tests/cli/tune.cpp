@@ -1,5 +1,6 @@
 // Tests of weft tune and its search for settings.
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -143,6 +144,92 @@ TEST_CASE("tune: the maximum size limits the checkpoint in 8 bits, and the maxim
   CHECK(contains(slow.err, "ended early, because the search would exceed --time"));
 }
 
+TEST_CASE("tune: Ctrl-C keeps the finished trials, and --resume gives the result of a search that was not stopped") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", first_word_rows());
+  const std::string tune = "tune --threads 1 --data " + (folder / "rows.csv") + " --test " + (folder / "rows.csv");
+  const std::string longer_trials = " -- --d-model 16 --seq-len 8 --epochs 100 --layers 0 --patience 0";
+  const Outcome stopped =
+      weft_with_signal(tune + " --trials 1000 --out " + (folder / "stopped") + longer_trials, "trial 3, ", SIGINT);
+  CAPTURE(stopped.err);
+  CHECK(stopped.code == 128 + SIGINT);
+  CHECK(stopped.out.empty());
+  const auto finished = static_cast<std::size_t>(number_after(stopped.err, "weft: stopped after "));
+  CHECK(finished >= 2);
+  CHECK(finished < 1000);
+  CHECK(contains(stopped.err, " trials: weft tune --resume " + (folder / "stopped") + " continues the search"));
+  CHECK(trials_of(folder, "stopped").size() == finished);
+  CHECK_FALSE(std::filesystem::exists(folder / ("stopped/trial-" + std::to_string(finished + 1))));
+
+  const std::string trials = " --trials " + std::to_string(finished + 2);
+  const Outcome resumed = weft("tune --threads 1 --resume " + (folder / "stopped") + trials);
+  const Outcome whole = weft(tune + trials + " --out " + (folder / "whole") + longer_trials);
+  CAPTURE(resumed.err);
+  REQUIRE(resumed.code == 0);
+  REQUIRE(whole.code == 0);
+  CHECK(trials_of(folder, "stopped") == trials_of(folder, "whole"));
+  for (const std::string label : {"best trial ", "validation ", "test accuracy ", "command "})
+    CHECK(after(resumed.out, label) == after(whole.out, label));
+  const std::string best = "/trial-" + after(whole.out, "best trial ") + "/best/model.safetensors";
+  CHECK(folder.read("stopped" + best) == folder.read("whole" + best));
+}
+
+TEST_CASE("tune: without --out, the folder has the name of the data") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", first_word_rows());
+  folder.write("here/file", "");
+  // The command of a user: no folder, and limits of time and size. --trials ends it before the time.
+  const auto here = [&](const std::string& arguments) {
+    return shell("sh -c 'cd \"" + (folder / "here") + "\" && exec \"$WEFT\" tune --threads 1 " + arguments + "'");
+  };
+  const std::string data = "--data ../rows.csv --time 5:00 --size 2M --trials 1";
+  const Outcome tuned = here(data + short_trials);
+  CAPTURE(tuned.err);
+  REQUIRE(tuned.code == 0);
+  CHECK(after(tuned.out, "checkpoint ") == "rows-tune/trial-1/int8");
+  CHECK(trials_of(folder, "here/rows-tune").size() == 1);
+  CHECK(
+      fails_with(here(data + short_trials), 1,
+                 "\"rows-tune\" already contains a search: --resume rows-tune continues it, and --out names another"));
+  CHECK(here("--resume rows-tune --trials 2").code == 0);
+  CHECK(trials_of(folder, "here/rows-tune").size() == 2);
+  CHECK(contains(weft("tune --help").out, "NAME-tune in the current folder"));
+
+  // The name of a folder, even if it is given with a slash at its end.
+  for (int i = 0; i < 20; ++i)
+    for (const std::string label : {"cold", "warm"})
+      folder.write("news/" + label + "/" + std::to_string(i), label + " day " + std::to_string(i) + "\n");
+  CHECK(here("--data ../news/ --trials 1" + short_trials).code == 0);
+  CHECK(trials_of(folder, "here/news-tune").size() == 1);
+}
+
+TEST_CASE("tune: --best-by an error, of which the lowest is the best") {
+  const TemporaryFolder folder;
+  std::string csv = "text,label\n";
+  for (int i = 0; i < 60; ++i) csv += std::string(i % 2 == 0 ? "low" : "high") + "," + std::to_string(i % 7) + "\n";
+  folder.write("rows.csv", csv);
+  for (const std::string size : {"", " --size 500k"}) {
+    const std::string name = size.empty() ? "full" : "small";
+    const Outcome tuned = weft("tune --threads 1 --trials 4 --data " + (folder / "rows.csv") + " --out " +
+                               (folder / name) + size + short_trials + " --task regression --best-by mae");
+    CAPTURE(tuned.err);
+    REQUIRE(tuned.code == 0);
+    CHECK_FALSE(contains(tuned.out, "%"));
+    double lowest = 1e9;
+    std::set<double> errors;
+    for (const auto& trial : trials_of(folder, name)) {
+      if (trial["score"].is_null()) continue;  // FNet needs at least one layer
+      const double error = number_after(trial["result"], "MAE ");
+      errors.insert(error);
+      CHECK(trial["score"].get<double>() == doctest::Approx(-error).epsilon(1e-3));
+      lowest = std::min(lowest, error);
+    }
+    CHECK(errors.size() > 1);
+    CHECK(number_after(tuned.out, "validation MAE ") == lowest);
+    CHECK(contains(tuned.out, " --best-by mae"));
+  }
+}
+
 TEST_CASE("tune: numbers and other tasks, and a list of the trials that fail") {
   const TemporaryFolder folder;
   std::string csv = "text,label\n";
@@ -179,7 +266,9 @@ TEST_CASE("tune: mistakes are refused in one line") {
   CHECK(fails_with(weft(tune + " --time 5:"), 2, "expected a time like"));
   CHECK(fails_with(weft(tune + " --time 0"), 2, "expected a time like"));
   CHECK(fails_with(weft(tune + " --trials 1 --size 2X"), 2, "expected a size like"));
-  CHECK(fails_with(weft("tune --trials 1 --out " + (folder / "x")), 2, "give --data and --out, or --resume"));
+  CHECK(fails_with(weft("tune --trials 1 --out " + (folder / "x")), 2, "give --data, or --resume"));
+  CHECK(fails_with(weft(tune + " --trials 1 -- --best-by recall"), 2,
+                   "expected one of loss, accuracy, macro-f1, got \"recall\""));
   CHECK(
       fails_with(weft("tune --trials 1 --data " + (folder / "none.csv") + " --out " + (folder / "x")), 1, "none.csv"));
   CHECK_FALSE(std::filesystem::exists(folder / "x"));

@@ -272,7 +272,8 @@ void make_paths_absolute(std::vector<std::string>& words) {
 void begin(TuneOptions& o) {
   std::error_code ignored;
   if (fs::exists(search_path(o.out), ignored))
-    throw Error("\"" + o.out + "\" already contains a search: --resume " + o.out + " continues it");
+    throw Error("\"" + o.out + "\" already contains a search: --resume " + o.out +
+                " continues it, and --out names another folder");
   if (fs::exists(o.out, ignored) && !fs::is_empty(o.out, ignored))
     throw Error("\"" + o.out + "\" is not an empty folder: give a new or an empty folder for the search");
   if (!fs::exists(o.data, ignored)) throw Error("\"" + o.data + "\": no such file or folder");
@@ -282,6 +283,12 @@ void begin(TuneOptions& o) {
   make_paths_absolute(o.fixed);
   fs::create_directories(o.out);
   weft::os::append(search_path(o.out), describe_search(o));
+}
+
+// Returns the folder of a search without --out: "train-tune" for the data train.csv.
+std::string usual_folder(const std::string& data) {
+  const fs::path path = fs::absolute(data).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).stem().string() + "-tune";
 }
 
 // Returns the names of the fixed options. Throws a UsageError for an option that weft tune itself sets.
@@ -299,7 +306,8 @@ std::vector<std::string> fixed_names(const TuneOptions& o) {
 
 int tune(TuneOptions& o) {
   if (o.seconds == 0 && o.trials == 0) throw UsageError("give --time, for example --time 5:00, or --trials, or both");
-  if (o.resume.empty() && (o.data.empty() || o.out.empty())) throw UsageError("give --data and --out, or --resume");
+  if (o.resume.empty() && o.data.empty()) throw UsageError("give --data, or --resume");
+  if (o.resume.empty() && o.out.empty()) o.out = usual_folder(o.data);
   if (!o.resume.empty() && !o.fixed.empty())
     throw UsageError("--resume continues with the search's own options: leave out " + o.fixed.front());
   if (!o.resume.empty()) take_up(o);
@@ -337,7 +345,8 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
             "best trial"),
         add_text(*command, "--test", "FILE|DIR", o->test, "Test set, on which only the best model is measured"),
         add_text(*command, "--out", "FOLDER", o->out,
-                 "Folder of the search, in which the run of the best trial is kept"),
+                 "Folder of the search, in which the run of the best trial is kept. It must be new or empty (default: "
+                 "NAME-tune in the current folder, where NAME is the name of --data without its ending)"),
         add_option(
             *command, "--size", "SIZE", [o](const std::string& typed) { o->bytes = read_size(typed); },
             help_text("Maximum size in bytes of the checkpoint after quantization to 8 bits, for example 500k or 2M",
@@ -359,6 +368,7 @@ Command tune_command(CLI::App& weft, weft::Ranks*) {
   add_threads(*command);
   command->footer(
       "Examples:\n"
+      "  weft tune --data train.csv --time 5:00 --size 2M\n"
       "  weft tune --data train.csv --test test.csv --time 5:00 --out search\n"
       "  weft tune --data train.csv --time 5:00 --size 1M --out small -- --columns text=body,label=kind\n"
       "  weft tune --resume search --time 20:00\n"
