@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/sequence.h"
 #include "data/labels.h"
 #include "rows/row_reader.h"
 #include "weft/context.h"
+#include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
 #include "weft/pair_data.h"
@@ -15,16 +17,57 @@
 namespace weft {
 using namespace detail;
 
-Embedder::Embedder(Checkpoint checkpoint) : Embedder(std::make_shared<const Checkpoint>(std::move(checkpoint))) {}
+namespace detail {
 
-Embedder::Embedder(std::shared_ptr<const Checkpoint> checkpoint) : checkpoint_(std::move(checkpoint)) {
+template <>
+struct EnumNames<Pooling> {
+  static constexpr const char* what = "pooling";
+  static constexpr EnumName<Pooling> all[] = {{Pooling::mean, "mean"}, {Pooling::first, "first"}};
+};
+
+}  // namespace detail
+
+const char* pooling_name(Pooling pooling) noexcept { return enum_name(pooling); }
+
+Pooling pooling_from_name(const std::string& name) { return enum_from_name<Pooling>(name); }
+
+std::vector<std::string> poolings() { return enum_names<Pooling>(); }
+
+namespace {
+
+// Throws an Error unless the features of the first token represent the whole text.
+void check_first_token(const Model& model) {
+  const bool has_layers = nlohmann::json::parse(model.config()).value("layers", nlohmann::json()) != 0;
+  const char* why = model.task() == Task::retrieval  ? "a model of the task retrieval already outputs one vector"
+                    : task_kind(model.task()).causal ? "the first token of a causal model sees no other token"
+                    : !has_layers                    ? "the first token of a model without layers sees no other token"
+                                                     : nullptr;
+  if (why != nullptr) throw Error(std::string("[embed] expected the pooling mean, got first: ") + why);
+}
+
+}  // namespace
+
+Embedder::Embedder(Checkpoint checkpoint, Pooling pooling)
+    : Embedder(std::make_shared<const Checkpoint>(std::move(checkpoint)), pooling) {}
+
+Embedder::Embedder(std::shared_ptr<const Checkpoint> checkpoint, Pooling pooling)
+    : checkpoint_(std::move(checkpoint)), pooling_(pooling) {
   const Model& model = *checkpoint_->model;
   if (model.vocabulary() == 0 || model.input().defined())
     throw Error("[embed] expected a model that reads texts, got one that reads numbers");
+  if (pooling == Pooling::first) check_first_token(model);
   const NoGrad suspended;
   const std::int64_t length = std::max<std::int64_t>(checkpoint_->info.pad_to, 1);
-  const Tensor tokens = Tensor::full({1, length}, static_cast<double>(model.vocabulary() - 1), DType::i64);
-  dimensions_ = (model.task() == Task::retrieval ? model(tokens) : model.features(tokens)).size(-1);
+  dimensions_ = pooled(Tensor::full({1, length}, static_cast<double>(model.vocabulary() - 1), DType::i64)).size(-1);
+}
+
+// Returns the vector (1, d) of the tokens (1, n) of a text.
+Tensor Embedder::pooled(const Tensor& tokens) const {
+  const Model& model = *checkpoint_->model;
+  if (model.task() == Task::retrieval) return model(tokens);
+  const Tensor features = model.features(tokens);  // (1, n, d)
+  if (pooling_ == Pooling::mean) return mean_of_tokens(features, tokens);
+  return reshape(slice(features, 1, 0, 1), {1, features.size(2)});
 }
 
 // Rows of Task::retrieval are padded as in training.
@@ -38,9 +81,7 @@ Tensor Embedder::vector_of(const std::string& text) const {
                                : info.length > 0 ? info.length
                                                  : std::max<std::int64_t>(model.max_length(), 0);
   const Tensor tokens = encode_rows(*checkpoint_->tokenizer, {text}, longest, info.pad_to);
-  const Tensor vector =
-      model.task() == Task::retrieval ? model(tokens) : mean_of_tokens(model.features(tokens), tokens);
-  return reshape(raw::convert(normalized(vector), DType::f32), {-1});
+  return reshape(raw::convert(normalized(pooled(tokens)), DType::f32), {-1});
 }
 
 Tensor Embedder::operator()(const std::vector<std::string>& texts) const {

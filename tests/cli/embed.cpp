@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.h"
+#include "small_run.h"
 #include "temporary_folder.h"
 
 namespace weft::test {
@@ -103,6 +104,45 @@ TEST_CASE("embeddings: an error names the text that has no vector") {
   folder.write("good.txt", "one\n");
   CHECK(
       fails_with(weft("nearest " + run + " " + (folder / "good.txt") + " \"$(printf 'a\\377')\""), 1, "the query \"a"));
+}
+
+TEST_CASE("embeddings: --pooling of embed and nearest, and what refuses it") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", small_csv());
+  folder.write("texts", "red green blue\nred two south\n");
+  folder.write("text", small_text());
+  folder.write("pairs.csv", pairs());
+  const std::string run = folder / "run", texts = folder / "texts", train = "train --arch gmlp --steps 20" + sizes;
+  REQUIRE(weft(train + "--min-count 1 --lr 0.01 --data " + (folder / "rows.csv") + " --out " + run).code == 0);
+  const std::string embed = "embed " + run + " " + texts;
+  const Outcome usual = weft(embed), mean = weft(embed + " --pooling mean"), first = weft(embed + " --pooling first");
+  CHECK(mean.code == 0);
+  CHECK(first.code == 0);
+  CHECK(usual.out == mean.out);
+  CHECK(first.out != mean.out);
+  CHECK(weft("embed --help").out.find("--pooling NAME") != std::string::npos);
+
+  // nearest compares vectors of the same pooling: a text has the similarity 1 to itself.
+  REQUIRE(weft(embed + " --pooling first --out " + (folder / "first.npy")).code == 0);
+  const std::string search = "nearest " + run + " " + texts + " \"red two south\" --top 1 --pooling first";
+  const Outcome found = weft(search);
+  CHECK(found.out == "1.0000\tred two south\n");
+  CHECK(weft(search + " --vectors " + (folder / "first.npy")).out == found.out);
+  CHECK(std::stod(weft(search + " --pooling mean --vectors " + (folder / "first.npy")).out) < 0.9999);
+
+  CHECK(fails_with(weft(embed + " --pooling max"), 2, "--pooling: [pooling] expected one of mean, first, got \"max\""));
+  REQUIRE(weft(train + "--text " + (folder / "text") + " --out " + (folder / "lm")).code == 0);
+  CHECK(fails_with(weft("embed " + (folder / "lm") + " " + texts + " --pooling first"), 1,
+                   "expected the pooling mean, got first: the first token of a causal model sees no other token"));
+  REQUIRE(
+      weft("train --arch gmlp --layers 1 --d-model 8 --seq-len 8 --task retrieval --dimensions 4 --steps 2 --data " +
+           (folder / "pairs.csv") + " --columns text=body,label=title --out " + (folder / "search"))
+          .code == 0);
+  for (const std::string pooling : {"first", "mean"})
+    for (const std::string command :
+         {"embed " + (folder / "search") + " " + texts, "nearest " + (folder / "search") + " " + texts + " red"})
+      CHECK(fails_with(weft(command + " --pooling " + pooling), 2,
+                       "--pooling can't be used with the task retrieval, whose models output one vector"));
 }
 
 }  // namespace weft::test

@@ -11,11 +11,21 @@
 namespace weft::test {
 
 TEST_CASE("--precision: in the help of every command that runs a model, f32 by default, no other words") {
-  for (const std::string command : {"train", "classify", "generate", "eval", "fill-mask"}) {
+  for (const std::string command :
+       {"train", "classify", "predict", "embed", "nearest", "generate", "eval", "fill-mask"}) {
     CAPTURE(command);
     CHECK(contains(weft(command + " --help").out, "--precision f32|bf16"));
     CHECK(fails_with(weft(command + " --precision f16"), 2,
                      "--precision: [precision] expected one of f32, bf16, got \"f16\""));
+  }
+}
+
+TEST_CASE("--copy and --threads: in the help of every command that applies a model to an input") {
+  for (const std::string command : {"classify", "predict", "embed", "nearest", "generate", "eval", "fill-mask"}) {
+    CAPTURE(command);
+    const std::string page = weft(command + " --help").out;
+    CHECK(contains(page, "\n  --copy "));
+    CHECK(contains(page, "\n  --threads N"));
   }
 }
 
@@ -69,6 +79,20 @@ TEST_CASE("--precision: commands on a checkpoint, in either precision") {
   near("eval --json " + (folder / "rows") + " --csv " + (folder / "csv"), "\"loss\":");
   near("classify --json " + (folder / "rows") + " " + (folder / "in"), "\"probability\":");
   near("fill-mask --json --top 1 " + (folder / "masked") + " " + (folder / "gaps"), "\"probability\":");
+  const std::string lines = (folder / "rows") + " " + (folder / "in");
+  near("embed " + lines, "\"vector\":[");
+  near("nearest " + lines + " \"green blue\" --top 1 --json", "\"similarity\":");
+  folder.write("numbers", "text,label\nred,0.1\nblue green,0.2\nred blue,0.15\nsouth,0.3\n");
+  REQUIRE(weft(train + (folder / "regression") + " --arch gmlp --task regression --min-count 1 --validation " +
+               (folder / "numbers") + " --data " + (folder / "numbers"))
+              .code == 0);
+  near("predict --json " + (folder / "regression") + " " + (folder / "in"), "\"value\":");
+  std::string series = "x\n";
+  for (int i = 0; i < 80; ++i) series += std::to_string(std::sin(0.5 * i)) + "\n";
+  folder.write("series.csv", series);
+  REQUIRE(weft(train + (folder / "forecast") + " --arch tnn --frames x --target x --data " + (folder / "series.csv"))
+              .code == 0);
+  near("predict --json " + (folder / "forecast") + " " + (folder / "series.csv"), "\"x+1\":");
   const std::string generate = "generate " + (folder / "lm") + " --prompt line --tokens 200 --precision ";
   const Outcome bf16 = weft(generate + "bf16"), again = weft(generate + "bf16 --threads 1"),
                 f32 = weft(generate + "f32");

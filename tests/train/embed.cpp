@@ -241,6 +241,52 @@ TEST_CASE("embed: vectors from models of other tasks, and models that have none"
                  "one that reads numbers"));
 }
 
+TEST_CASE("embed: the pooling first takes the features of the first token, which is [CLS] if there is one") {
+  const TemporaryFolder folder;
+  const auto with_cls = words({"red green blue", "one two"}, 0, 1), without_cls = characters("01");
+  const auto check = [&](const std::string& arch, const std::string& config, Task task,
+                         const std::shared_ptr<const Tokenizer>& tokenizer, const std::vector<std::string>& texts) {
+    const auto model = make_model({arch, task, tokenizer->size(), 2, config}, {Random(3), DType::f32});
+    randomize(model->parameters());
+    save_checkpoint(folder / "model", *model, *tokenizer, {});
+    const auto checkpoint = std::make_shared<const Checkpoint>(load_checkpoint(folder / "model", Purpose::inference));
+    const Embedder embedder(checkpoint, Pooling::first);
+    CHECK(embedder.dimensions() == 6);
+    const Tensor vectors = embedder(texts);
+    for (std::int64_t i = 0; i < 2; ++i) {
+      const Tensor features = model->features(encode_rows(*tokenizer, {texts[static_cast<std::size_t>(i)]}));
+      const Tensor first = reshape(slice(features, 1, 0, 1), {1, 6});
+      CHECK(max_abs(sub(slice(vectors, 0, i, i + 1), normalized(first))) < 1e-6);
+    }
+    CHECK_FALSE(same_bits(slice(vectors, 0, 0, 1), slice(vectors, 0, 1, 2)));  // although the first tokens are equal
+    CHECK_FALSE(same_bits(vectors, Embedder(checkpoint)(texts)));
+    CHECK(same_bits(Embedder(checkpoint)(texts), Embedder(checkpoint, Pooling::mean)(texts)));
+  };
+  for (const std::string& arch : own_architectures) {
+    CAPTURE(arch);
+    check(arch, R"({"d_model":6,"layers":1})", Task::classifier, with_cls, {"red green", "two"});
+  }
+  check("fnet", R"({"d_model":6,"layers":1})", Task::masked_lm, without_cls, {"011", "010"});
+
+  const auto why = [&](const ModelSpec& spec, const Tokenizer& tokenizer) {
+    save_checkpoint(folder / "model", *make_model(spec, {Random(3), DType::f32}), tokenizer, {});
+    const auto load = [&] { return load_checkpoint(folder / "model", Purpose::inference); };
+    (void)Embedder(load(), Pooling::mean);
+    return error_of([&] { Embedder(load(), Pooling::first); });
+  };
+  const std::string begin = "[embed] expected the pooling mean, got first: ";
+  CHECK(why({"gmlp", Task::retrieval, with_cls->size(), 2, R"({"d_model":6,"layers":1})"}, *with_cls) ==
+        begin + "a model of the task retrieval already outputs one vector");
+  CHECK(why({"gmlp", Task::causal_lm, without_cls->size(), 0, R"({"d_model":6,"layers":1})"}, *without_cls) ==
+        begin + "the first token of a causal model sees no other token");
+  CHECK(why({"gmlp", Task::classifier, with_cls->size(), 2, R"({"d_model":6,"layers":0})"}, *with_cls) ==
+        begin + "the first token of a model without layers sees no other token");
+
+  CHECK(poolings() == std::vector<std::string>{"mean", "first"});
+  for (const std::string& name : poolings()) CHECK(pooling_name(pooling_from_name(name)) == name);
+  CHECK(error_of([] { (void)pooling_from_name("max"); }) == "[pooling] expected one of mean, first, got \"max\"");
+}
+
 TEST_CASE("embed: the nearest vectors, in order, in f32 and bf16") {
   for (const std::int64_t n : {1, 2, 37, 300}) {
     CAPTURE(n);

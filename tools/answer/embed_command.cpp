@@ -10,18 +10,17 @@
 #include "answer/vectors.h"
 #include "console/command.h"
 #include "console/options.h"
-#include "options/checkpoint_option.h"
 
 namespace {
 
 struct EmbedCommand {
-  CheckpointOption checkpoint;
+  VectorOptions vectors;
   DataOptions data_options;
   std::string file = "-", out;
 };
 
 int embed(const EmbedCommand& o) {
-  const weft::Embedder embedder(o.checkpoint.load());
+  const weft::Embedder embedder = o.vectors.embedder();
   std::optional<weft::os::AtomicFile> file;
   if (!o.out.empty()) file.emplace(o.out);  // so that an error is reported before the long computation
   std::vector<float> all;
@@ -46,7 +45,7 @@ int embed(const EmbedCommand& o) {
 Command embed_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("embed", "Compute vectors (embeddings) of texts");
   const auto o = std::make_shared<EmbedCommand>();
-  o->checkpoint.add_to(*command);
+  o->vectors.add_to(*command);
   CLI::Option* file = command
                           ->add_option("file", o->file,
                                        "Texts (one per line), or a table as for weft train --data (default: standard "
@@ -57,9 +56,10 @@ Command embed_command(CLI::App& weft, weft::Ranks*) {
   command->footer(
       "Prints a JSON object for each text. It contains the text and its vector, whose norm is 1. For a\n"
       "model that was trained with --task retrieval, the vector is the model's output. For any other model\n"
-      "of texts, the vector is the mean of the last layer's outputs over the tokens.\n"
+      "of texts, --pooling says how the vector is computed.\n"
       "Examples:\n"
       "  weft embed titles titles.txt --out titles.npy\n"
+      "  weft embed news titles.txt --pooling first\n"
       "  echo \"Oil prices soar\" | weft embed titles");
   return {command, [o] { return embed(*o); }};
 }

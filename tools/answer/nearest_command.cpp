@@ -11,12 +11,11 @@
 #include "console/command.h"
 #include "console/options.h"
 #include "console/visible.h"
-#include "options/checkpoint_option.h"
 
 namespace {
 
 struct NearestCommand {
-  CheckpointOption checkpoint;
+  VectorOptions of_vectors;
   DataOptions data_options;
   std::string corpus, vectors;
   std::vector<std::string> queries;
@@ -76,7 +75,7 @@ weft::Tensor vector_of(const std::string& query, const weft::Embedder& embedder)
 }
 
 int nearest(const NearestCommand& o) {
-  const weft::Embedder embedder(o.checkpoint.load());
+  const weft::Embedder embedder = o.of_vectors.embedder();
   const Corpus corpus = read_corpus(o, embedder);
   if (corpus.texts.empty()) throw weft::Error("\"" + o.corpus + "\" has no texts");
   for (const std::string& query : o.queries) print(o, corpus, query, vector_of(query, embedder));
@@ -88,7 +87,7 @@ int nearest(const NearestCommand& o) {
 Command nearest_command(CLI::App& weft, weft::Ranks*) {
   CLI::App* command = weft.add_subcommand("nearest", "Find the texts that are nearest to a query");
   const auto o = std::make_shared<NearestCommand>();
-  o->checkpoint.add_to(*command);
+  o->of_vectors.add_to(*command);
   CLI::Option* corpus =
       command->add_option("corpus", o->corpus, "Texts to search (one per line), or a table as for weft train --data")
           ->type_name("FILE")
@@ -96,7 +95,7 @@ Command nearest_command(CLI::App& weft, weft::Ranks*) {
   command->add_option("query", o->queries, "Query; several queries may be given")->type_name("TEXT")->required();
   add_number(*command, "--top", o->top, {1}, "Number of texts to print for each query");
   add_text(*command, "--vectors", "FILE", o->vectors,
-           "File with the vectors of the corpus, written by weft embed --out");
+           "File with the vectors of the corpus, written by weft embed --out with the same model and --pooling");
   command->add_flag("--json", o->json, "Print a JSON object for each query");
   o->data_options.add_to(*command, corpus);
   command->footer(

@@ -125,6 +125,9 @@ Command predict_command(CLI::App& weft, weft::Ranks*) {
   add_number(*command, "--threshold", o->threshold, {0, 1},
              "Task multilabel: minimum probability of the labels that are printed", "0.5");
   command->add_flag("--json", o->json, "Print a JSON object for each text");
+  o->checkpoint.add_precision_to(*command);
+  o->checkpoint.add_copy_to(*command);
+  add_threads(*command);
   o->data_options.add_to(*command, file);
   command->footer(
       "The output depends on the model's task (weft train --task). For regression, each text gets a line\n"

@@ -8,6 +8,8 @@
 #include <cstring>
 
 #include "answer/text_rows.h"
+#include "console/command.h"
+#include "console/options.h"
 
 namespace {
 
@@ -30,6 +32,25 @@ weft::Tensor vectors_of(const std::vector<std::string>& texts, TextPlace place, 
 }
 
 }  // namespace
+
+void VectorOptions::add_to(CLI::App& command) {
+  checkpoint.add_to(command);
+  const auto read = [this](const std::string& name) { pooling = weft::pooling_from_name(name); };
+  add_option(command, "--pooling", "NAME", read,
+             help_text("Vector of a text: mean, the mean of the last layer's outputs over the tokens; or first, the "
+                       "output for the first token, which is [CLS] if the tokenizer has this symbol",
+                       "", "mean"));
+  checkpoint.add_precision_to(command);
+  checkpoint.add_copy_to(command);
+  add_threads(command);
+}
+
+weft::Embedder VectorOptions::embedder() const {
+  weft::Checkpoint loaded = checkpoint.load();
+  if (pooling && loaded.model->task() == weft::Task::retrieval)
+    throw UsageError("--pooling can't be used with the task retrieval, whose models output one vector for each text");
+  return weft::Embedder(std::move(loaded), pooling.value_or(weft::Pooling::mean));
+}
 
 void for_each_vector(const std::string& file, const DataOptions& data_options, const weft::Embedder& embedder,
                      const std::function<void(const std::string& text, const std::vector<float>& vector)>& use) {

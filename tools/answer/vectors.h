@@ -3,10 +3,21 @@
 #include <weft/embed.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "options/checkpoint_option.h"
 #include "options/data_options.h"
+
+// The options of weft embed and weft nearest for the model and its vectors.
+struct VectorOptions {
+  CheckpointOption checkpoint;
+  std::optional<weft::Pooling> pooling;
+
+  void add_to(CLI::App& command);
+  weft::Embedder embedder() const;  // loads the model
+};
 
 // Calls use(text, vector) for each text of the file, in order. Computes the vectors of several texts together.
 void for_each_vector(const std::string& file, const DataOptions& data_options, const weft::Embedder& embedder,

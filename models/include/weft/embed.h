@@ -11,15 +11,27 @@
 #pragma GCC visibility push(default)
 namespace weft {
 
+/// How the features of a text's tokens become its vector.
+enum class Pooling {
+  mean,   ///< their mean over the tokens that are not padding
+  first,  ///< those of the first token, which is [CLS] if the tokenizer has this symbol (SpecialIds::cls)
+};
+
+const char* pooling_name(Pooling pooling) noexcept;  ///< "mean", "first"
+Pooling pooling_from_name(const std::string& name);  ///< throws an Error for an unknown name
+std::vector<std::string> poolings();                 ///< the names of all values
+
 /// Computes a vector for each text. Threads may share an Embedder, as long as no thread writes the model's parameters.
 class Embedder {
  public:
   /// For a model of Task::retrieval, the vector is the model's output. For any other model that reads only tokens, the
-  /// vector is the mean of the model's features (Model::features) over the tokens that are not padding. Throws an Error
-  /// if the model reads numbers, or if the tokenizer does not belong to the model.
-  explicit Embedder(Checkpoint checkpoint);
+  /// pooling computes the vector from the model's features (Model::features). Throws an Error if the model reads
+  /// numbers, or if the tokenizer does not belong to the model. Throws an Error for Pooling::first if the model has the
+  /// task retrieval, or if the features of its first token depend on no other token, because the model is causal or
+  /// has no layers.
+  explicit Embedder(Checkpoint checkpoint, Pooling pooling = Pooling::mean);
   /// Does the same for a checkpoint that has other users.
-  explicit Embedder(std::shared_ptr<const Checkpoint> checkpoint);
+  explicit Embedder(std::shared_ptr<const Checkpoint> checkpoint, Pooling pooling = Pooling::mean);
 
   /// Returns the vectors (texts, dimensions()) f32, each with the Euclidean norm 1. Texts are tokenized as in training.
   /// Throws an Error if a text is not UTF-8, has a zero byte, or has no symbols.
@@ -30,9 +42,11 @@ class Embedder {
   const Checkpoint& checkpoint() const noexcept { return *checkpoint_; }
 
  private:
+  Tensor pooled(const Tensor& tokens) const;
   Tensor vector_of(const std::string& text) const;
 
   std::shared_ptr<const Checkpoint> checkpoint_;
+  Pooling pooling_;
   std::int64_t dimensions_;
 };
 
