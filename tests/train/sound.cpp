@@ -148,6 +148,65 @@ TEST_CASE("sound: mel filters equal those of librosa") {
   CHECK(std::abs(sum - 25.81323814) < 1e-5);
 }
 
+// Computed by librosa 0.11 and NumPy in f64 from the samples x, which were rounded to f32:
+// t = np.arange(n) / rate; x = 0.5 * np.sin(2 * np.pi * (200 * t + 3000 * t * t)) + 0.25 * np.sin(2 * np.pi * 2750 * t)
+// np.log(librosa.feature.melspectrogram(y=x, sr=rate, n_fft=window, hop_length=hop, n_mels=40, htk=True, norm=None)
+//        + 1e-6)[mel, frame]
+TEST_CASE("sound: log-mel frames equal those of librosa") {
+  struct Value {
+    std::int64_t frame, mel;
+    double log;
+  };
+  const auto check = [](const SoundSpec& spec, std::int64_t n, std::int64_t frames, const std::vector<Value>& values) {
+    std::vector<float> samples;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double t = static_cast<double>(i) / static_cast<double>(spec.rate);
+      samples.push_back(
+          static_cast<float>(0.5 * std::sin(2 * pi * (200 * t + 3000 * t * t)) + 0.25 * std::sin(2 * pi * 2750 * t)));
+    }
+    const Tensor got = log_mel(samples, spec);
+    REQUIRE(got.shape() == Shape{frames, 40});
+    const auto numbers = got.to_vector<float>();
+    for (const auto& [frame, mel, log] : values) {
+      CAPTURE(frame);
+      CAPTURE(mel);
+      CHECK(std::abs(static_cast<double>(numbers[static_cast<std::size_t>(frame * 40 + mel)]) - log) < 1e-4);
+    }
+  };
+  SoundSpec spec;
+  spec.mels = 40;
+  spec.rate = 8000;
+  spec.window = 200;
+  spec.hop = 80;
+  check(spec, 4000, 51,
+        {{0, 0, 2.245646},
+         {0, 17, -4.241592},
+         {1, 7, 5.037152},
+         {1, 24, -9.526818},
+         {2, 31, -8.984500},
+         {7, 21, -11.255293},
+         {17, 5, -13.454028},
+         {25, 35, -6.168821},
+         {42, 2, -13.815499},
+         {49, 26, -6.145700},
+         {50, 33, 4.285053},
+         {50, 0, -4.033503}});
+  spec.rate = 22050;
+  spec.window = 551;  // an odd window
+  spec.hop = 220;
+  check(spec, 6000, 28,
+        {{0, 0, 4.850107},
+         {1, 24, -2.750819},
+         {2, 14, -13.099208},
+         {7, 21, -0.397437},
+         {9, 28, -13.734825},
+         {14, 12, 8.528886},
+         {19, 19, -8.922664},
+         {26, 9, -13.369019},
+         {27, 16, 3.783302},
+         {27, 39, -1.536225}});
+}
+
 TEST_CASE("sound: a folder for each label, which every architecture learns, and whose checkpoint classifies it") {
   const TemporaryFolder folder;
   write_tones(folder, "d", 12);
