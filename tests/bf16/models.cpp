@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/sequence.h"
 #include "op_table.h"
+#include "series_support.h"
 #include "sweep.h"
 #include "temporary_folder.h"
 #include "train_support.h"
@@ -88,6 +90,25 @@ std::vector<std::pair<std::string, Tensor>> gradients_of(const Model& model, dou
     gradients.emplace_back(entry.name, own);
   }
   return gradients;
+}
+
+// Trains in f32 and in bf16. The losses of both precisions must fall, and end close to each other.
+void check_learns_in_bf16(const std::function<SmallTask()>& make, double label_smoothing = 0) {
+  double last[2], first = 0;
+  for (const Precision precision : {Precision::f32, Precision::bf16}) {
+    const SmallTask small = make();
+    small.model->set_precision(precision);
+    TrainOptions options = small_options(30);
+    options.label_smoothing = label_smoothing;
+    Trainer trainer(*small.model, *small.data, options);
+    first = evaluate(*small.model, *small.data).loss;
+    for (int i = 0; i < 30; ++i) (void)trainer.step();
+    last[precision == Precision::bf16] = evaluate(*small.model, *small.data).loss;
+  }
+  CHECK(last[0] < first);
+  CHECK(last[1] != last[0]);
+  CHECK(last[1] < first - 0.5 * (first - last[0]));
+  CHECK(std::abs(last[1] - last[0]) < 0.05 * first);
 }
 
 bool contains_all(const std::string& text, const std::vector<std::string>& parts) {
@@ -224,20 +245,21 @@ TEST_CASE("bf16 training: the loss falls as in f32, also with label smoothing") 
       for (const double smoothing : {0.0, 0.1}) {
         CAPTURE(arch);
         CAPTURE(task_name(task));
-        double last[2], first = 0;
-        for (const Precision precision : {Precision::f32, Precision::bf16}) {
-          const SmallTask small = small_task(arch, task);
-          small.model->set_precision(precision);
-          TrainOptions options = small_options(30);
-          options.label_smoothing = smoothing;
-          Trainer trainer(*small.model, *small.data, options);
-          first = evaluate(*small.model, *small.data).loss;
-          for (int i = 0; i < 30; ++i) (void)trainer.step();
-          last[precision == Precision::bf16] = evaluate(*small.model, *small.data).loss;
-        }
-        CHECK(last[1] < first - 0.5 * (first - last[0]));
-        CHECK(std::abs(last[1] - last[0]) < 0.05 * first);
+        check_learns_in_bf16([&] { return small_task(arch, task); }, smoothing);
       }
+}
+
+TEST_CASE("bf16 training: the loss falls as in f32 for every other task on rows, and for a forecast from frames") {
+  for (const std::string& arch : own_architectures) {
+    CAPTURE(arch);
+    for (const Task task : architecture(arch).tasks) {
+      if (task_source(task) != Source::rows || task == Task::classifier) continue;
+      CAPTURE(task_name(task));
+      check_learns_in_bf16([&] { return small_task(arch, task); });
+    }
+    CAPTURE("frames");
+    check_learns_in_bf16([&] { return small_forecast(arch); });
+  }
 }
 
 TEST_CASE("bf16 training: a resumed run gives the same bits, and a state belongs to one precision") {
