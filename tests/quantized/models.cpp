@@ -9,6 +9,8 @@
 #include "op_table.h"
 #include "quantized_cases.h"
 #include "random_parameters.h"
+#include "series_support.h"
+#include "temporary_folder.h"
 #include "weft/context.h"
 #include "weft/generate.h"
 #include "weft/optimizer.h"
@@ -163,6 +165,35 @@ TEST_CASE("quantized models: the bits are the same for any number of threads, an
     for (std::thread& thread : all) thread.join();
     for (const Tensor& logits : got) CHECK(same_bits(logits, first));
   }
+}
+
+TEST_CASE("quantized models: a forecast from frames, before and after its checkpoint is loaded") {
+  for (const std::string& arch : own_architectures)
+    for (const Quantization to : quantizations()) {
+      CAPTURE(arch);
+      CAPTURE(quantization_name(to));
+      const TemporaryFolder folder;
+      const SmallTask small = small_forecast(arch);
+      Trainer trainer(*small.model, *small.data, small_options(60));
+      for (int i = 0; i < 60; ++i) (void)trainer.step();
+      const NoGrad suspended;
+      const Batch batch = small.data->validation(0);
+      const Tensor was = small.model->forward({{}, batch.frames});
+      const double loss = evaluate(*small.model, *small.data).loss;
+      quantize(*small.model, to);
+      save_checkpoint(folder / "model", *small.model, *small.data->tokenizer());
+      const Checkpoint loaded = load_checkpoint(folder / "model", Purpose::inference);
+      for (const Precision precision : {Precision::bf16, Precision::f32}) {
+        CAPTURE(precision_name(precision));
+        small.model->set_precision(precision);
+        loaded.model->set_precision(precision);
+        const Tensor is = small.model->forward({{}, batch.frames});
+        CHECK(relative_error(is, was) > 0);
+        const double change = std::abs(evaluate(*small.model, *small.data).loss - loss);
+        CHECK(change < (to == Quantization::int4 ? 0.06 : to == Quantization::int8 ? 0.01 : 0.002) * loss);
+        CHECK(same_bits(loaded.model->forward({{}, batch.frames}), is));
+      }
+    }
 }
 
 TEST_CASE("quantized models: a token stream's logits equal those of the forward pass up to rounding") {
