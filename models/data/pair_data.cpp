@@ -11,6 +11,7 @@
 #include "weft/context.h"
 #include "weft/detail/out_of_memory.h"
 #include "weft/ops.h"
+#include "weft/retrieval_meter.h"
 
 namespace weft {
 using namespace detail;
@@ -18,52 +19,6 @@ using namespace detail;
 namespace {
 
 constexpr double least_square = 1e-12, usual_temperature = 0.05;
-
-// Stores all vectors, and compares each text with all labels. A wrong label at the same distance as the right label
-// counts as nearer, so that a model that gives everything the same vector has no hits. Labels with the same tokens are
-// one label.
-class RetrievalMeter : public Meter {
- public:
-  void add(const Tensor& output, const Batch& batch) override {
-    const NoGrad suspended;
-    const Tensor vectors = normalized(output);
-    const std::int64_t pairs = vectors.size(0) / 2;
-    texts_.push_back(raw::contiguous(slice(vectors, 0, 0, pairs)));
-    labels_.push_back(raw::contiguous(slice(vectors, 0, pairs, 2 * pairs)));
-    const auto tokens = batch.tokens.to_vector<std::int64_t>();
-    const std::int64_t length = batch.tokens.size(1);
-    for (std::int64_t row = pairs; row < 2 * pairs; ++row)
-      tokens_.emplace_back(tokens.begin() + row * length, tokens.begin() + (row + 1) * length);
-  }
-
-  std::vector<Metric> metrics() const override {
-    if (texts_.empty()) return {{"recall@1", 0}, {"recall@10", 0}};
-    const NoGrad suspended;
-    const Tensor labels = concat(labels_, 0);
-    std::int64_t first = 0, nearest = 0, near = 0;
-    for (const Tensor& texts : texts_) {
-      const std::int64_t rows = texts.size(0), all = labels.size(0);
-      const auto similarity = raw::convert(linear(texts, labels), DType::f64).to_vector<double>();  // (rows, all)
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const auto begin = similarity.begin() + row * all;
-        const double own = begin[first + row];
-        std::int64_t better = 0;
-        for (std::int64_t k = 0; k < all; ++k)
-          better += !(begin[k] < own) &&
-                    tokens_[static_cast<std::size_t>(k)] != tokens_[static_cast<std::size_t>(first + row)];
-        nearest += better < 1;
-        near += better < 10;
-      }
-      first += rows;
-    }
-    const auto count = static_cast<double>(first);
-    return {{"recall@1", static_cast<double>(nearest) / count}, {"recall@10", static_cast<double>(near) / count}};
-  }
-
- private:
-  std::vector<Tensor> texts_, labels_;
-  std::vector<std::vector<std::int64_t>> tokens_;  // the tokens of each label
-};
 
 // Returns a mask (b, b) in f32 for tokens (2 b, n). An element is 0 on the diagonal, and where the text of the row and
 // the label of the column form a negative example. All other elements are so low that their exp() is 0. Returns an

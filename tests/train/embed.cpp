@@ -13,6 +13,7 @@
 #include "train_support.h"
 #include "weft/frame_rows.h"
 #include "weft/pair_data.h"
+#include "weft/retrieval_meter.h"
 
 namespace weft::test {
 namespace {
@@ -161,6 +162,28 @@ TEST_CASE("embed: batches of pairs, and recall over all validation rows") {
 
   // The names of the metrics are known before the first batch, because they choose the best checkpoint.
   CHECK(data.meter()->metrics().at(1).name == "recall@10");
+
+  // The ranks of the same texts. If labels have the same tokens, all of them are correct.
+  RetrievalMeter ranks;
+  const auto ranks_of = [](const RetrievalMeter& of) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+    for (const RetrievalRank& rank : of.ranks()) pairs.emplace_back(rank.nearer, rank.others);
+    return pairs;
+  };
+  Batch two;
+  two.tokens = Tensor::from<std::int64_t>({1, 2, 3, 4}, {4, 1});
+  ranks.add(Tensor::from<float>({1, 0, 0, 1, 1, 0, 0.9F, 0.8F}, {4, 2}), two);
+  Batch one;
+  one.tokens = Tensor::from<std::int64_t>({5, 6}, {2, 1});
+  ranks.add(Tensor::from<float>({1, 1, 0, 1}, {2, 2}), one);
+  CHECK(ranks_of(ranks) == std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 2}, {1, 2}, {2, 2}});
+  CHECK(ranks.metrics().at(0).value == doctest::Approx(1.0 / 3));
+  CHECK(ranks.metrics().at(1).value == 1);
+  RetrievalMeter equal;
+  equal.add(Tensor::from<float>({1, 0, 0, 1, 1, 0, 0.9F, 0.8F}, {4, 2}), two);
+  one.tokens = Tensor::from<std::int64_t>({5, 4}, {2, 1});  // the label of the second text
+  equal.add(Tensor::from<float>({1, 1, 0, 1}, {2, 2}), one);
+  CHECK(ranks_of(equal) == std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 2}, {0, 1}, {1, 1}});
 
   // If all vectors are equal or NaN, they find nothing.
   for (const float x : {1.F, std::numeric_limits<float>::quiet_NaN()}) {

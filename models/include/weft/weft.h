@@ -53,6 +53,7 @@
 #include "weft/random.h"
 #include "weft/ranks.h"
 #include "weft/recompute.h"
+#include "weft/retrieval_meter.h"
 #include "weft/row_data.h"
 #include "weft/rows.h"
 #include "weft/run_folder.h"
