@@ -5,23 +5,10 @@
 
 #include "command.h"
 #include "small_run.h"
+#include "task_runs.h"
 #include "temporary_folder.h"
 
 namespace weft::test {
-namespace {
-
-// Pairs of texts on the same subject.
-std::string pairs() {
-  std::string csv = "title,body\n";
-  const char* things[] = {"apple", "bridge", "candle", "dragon", "engine", "forest", "garden", "harbor"};
-  for (int k = 0; k < 48; ++k)
-    csv += std::string(things[k % 8]) + " " + std::to_string(k / 8) + ",a story of the " + things[k % 8] + " number " +
-           std::to_string(k / 8) + "\n";
-  return csv;
-}
-
-}  // namespace
-
 TEST_CASE("embeddings: train on pairs, eval, embed and nearest") {
   const TemporaryFolder folder;
   folder.write("pairs.csv", pairs());

@@ -143,6 +143,20 @@ TEST_CASE("report of forecasts: errors of each step, with those of the last valu
   CHECK(one[5]["number"] == 101);
 }
 
+TEST_CASE("report of retrieval: recall@k, the share of a random order, and the median rank") {
+  // The last two rows have the same label, so that each of them has only two other labels.
+  const Json figure = report::retrieval({{0, 3}, {3, 3}, {2, 2}, {1, 2}});
+  CHECK(figure["rows"] == 4);
+  CHECK(figure["recall"].dump() == "[0.25,0.5,0.75,1]");
+  CHECK(figure["chance"].dump() == "[0.291667,0.583333,0.875,1]");  // (k/4 + k/4 + k/3 + k/3) / 4
+  CHECK(figure["median_rank"] == 2);
+  const Json many = report::retrieval(std::vector<RetrievalRank>(250, {100, 249}));
+  CHECK(many["recall"].size() == 100);
+  CHECK(many["recall"][99] == 0);
+  CHECK(many["chance"][99] == 0.4);
+  CHECK(many["median_rank"] == 101);
+}
+
 TEST_CASE("report of pictures: the most confident errors, then some correct predictions") {
   LabeledTexts rows;
   rows.picture = {1, 2, 1};

@@ -1,5 +1,5 @@
-// Tests of weft report for regression, multilabel, tagging, forecasts and pictures. Its figures agree with the run's
-// metrics.
+// Tests of weft report for regression, multilabel, tagging, forecasts, pictures and retrieval. Its figures agree with
+// the run's metrics.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -7,6 +7,7 @@
 #include "command.h"
 #include "idx_files.h"
 #include "report/run.h"
+#include "task_runs.h"
 #include "temporary_folder.h"
 
 namespace weft::test {
@@ -200,6 +201,32 @@ TEST_CASE("report of pictures: pictures come from the file, and the number of co
     REQUIRE(found >= 0);
     CHECK(each["actual"] == found % 3);
   }
+}
+
+TEST_CASE("report of a retrieval run: recall@k has the run's recall@1 and recall@10") {
+  const TemporaryFolder folder;
+  folder.write("pairs.csv", pairs());
+  const std::string file = folder / "pairs.csv";
+  const std::string options = "--task retrieval --dimensions 4 --batch 16 --seq-len 8 --steps 20 --data " + file +
+                              " --validation " + file + " --columns text=body,label=title";
+  const Described run(folder, options);
+  const Json& figure = run.figure(0);
+  CHECK(figure["kind"] == "retrieval");
+  CHECK(figure["task"] == "retrieval");
+  CHECK(figure["rows"] == 48);
+  CHECK(figure["of"] == 48);
+  REQUIRE(figure["recall"].size() == 48);
+  CHECK(figure["recall"][0].get<double>() == run.metric("recall@1"));
+  CHECK(figure["recall"][9].get<double>() == run.metric("recall@10"));
+  CHECK(figure["recall"][9].get<double>() < 1);
+  CHECK(figure["recall"][47] == 1);
+  CHECK(figure["chance"][11] == 0.25);
+  report::RunOptions few;
+  few.sample.rows = 20;
+  const Described some(folder, options, few);
+  CHECK(some.figure(0)["rows"] == 20);
+  CHECK(some.figure(0)["of"] == 48);
+  CHECK(some.figure(0)["chance"].size() == 20);
 }
 
 }  // namespace weft::test

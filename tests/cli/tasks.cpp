@@ -6,30 +6,10 @@
 #include "command.h"
 #include "report/run.h"
 #include "small_run.h"
+#include "task_runs.h"
 #include "temporary_folder.h"
 
 namespace weft::test {
-namespace {
-
-const std::string task_sizes = " --layers 1 --d-model 16 --seq-len 8 --min-count 1 --steps 120 --lr 1e-2 --threads 1 ";
-
-// 60 rows whose labels follow from their words.
-std::string rows_for(const std::string& task) {
-  const std::vector<std::string> words{"red", "green", "blue", "cold", "warm"};
-  std::string csv = "text,label\n";
-  for (std::size_t i = 0; i < 60; ++i) {
-    const std::size_t a = i % 5, b = i / 5 % 5;
-    csv += words[a] + " " + words[b] + ",";
-    if (task == "regression") csv += std::to_string(1000 + 100 * (a + b));
-    else if (task == "multilabel") csv += a > 2 || b > 2 ? "color|weather" : "color";
-    else csv += std::string(a > 2 ? "W" : "C") + (b > 2 ? " W" : " C");
-    csv += "\n";
-  }
-  return csv;
-}
-
-}  // namespace
-
 TEST_CASE("tasks on rows: train, eval, predict, report, quantize and folds") {
   struct Case {
     std::string task, metric, text, answer, json;
@@ -139,19 +119,6 @@ TEST_CASE("rare classes: --balance, --focal and --huber are settings of a run th
   CHECK(fails_with(refused("--balance both"), 2, "none, weights, rows"));
   CHECK(fails_with(refused("--focal -1"), 2, "--focal"));
 }
-
-namespace {
-
-// 400 rows with a wave of 12 rows per period, and a column without meaning.
-std::string wave_table() {
-  std::string csv = "day,height,other\n";
-  for (int i = 0; i < 400; ++i)
-    csv += std::to_string(i) + "," + std::to_string(50 + 10 * std::sin(2 * 3.14159265 * i / 12)) + "," +
-           std::to_string(i * 37 % 11) + "\n";
-  return csv;
-}
-
-}  // namespace
 
 TEST_CASE("forecasts: train, eval, predict, report and resume with every architecture") {
   for (const std::string arch : {"gmlp", "tnn", "fnet"}) {

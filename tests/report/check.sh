@@ -40,6 +40,8 @@ for task in multilabel regression tagging; do
 done
 { echo "a<b>,b"; for i in {1..300}; do echo "$((i % 12)),$((i * 37 % 11))"; done; } >series.csv
 train --arch gmlp --data series.csv --frames "a<b>,b" --target "a<b>" --horizon 4 --season 12 --steps 8 --out forecast
+{ echo "text,label"; for i in {1..300}; do echo "<i>the ${words[i % 5]} $i & ${words[i % 4]},${words[i % 5]} $i"; done; } >pairs.csv
+train --arch gmlp --task retrieval --data pairs.csv --validation pairs.csv --steps 8 --out retrieval
 {
   printf '\0\0\10\3\0\0\0\120\0\0\0\4\0\0\0\4'
   for i in {1..80}; do for k in {1..16}; do printf "\\$(printf %o $((i * k % 200)))"; done; done
@@ -81,6 +83,7 @@ report multilabel 11 multilabel  # 7 curves; precision and recall, scores of the
 report regression 11 regression  # 6 curves; a table, residuals of 2 targets; matrices, distances
 report tagging 10 tagging        # 7 curves; scores of the spans; matrices, distances
 report forecast 13 forecast      # 8 curves; windows, errors of the steps, residuals; matrices, distances
+report retrieval 10 retrieval    # 7 curves; recall of the nearest labels; matrices, distances
 report pictures 11 pictures      # 6 curves; confusion, precision and recall, pictures; matrices, distances
 report masked 6 masked
 report one-step 7 "$long"

@@ -172,6 +172,15 @@ Json forecast_figures(const weft::Checkpoint& checkpoint, const Validation& vali
   return Json::array({forecasts(options.targets, horizon, options.season, windows), residuals(targets, all)});
 }
 
+Json retrieval_figures(const weft::Checkpoint& checkpoint, const Validation& validation, std::int64_t most) {
+  weft::RetrievalMeter meter;
+  predict(*checkpoint.model, *validation.data, most, [&](const Tensor& output, const Batch& batch) {
+    (void)finite_numbers(output);
+    meter.add(output, batch);
+  });
+  return Json::array({retrieval(meter.ranks())});
+}
+
 }  // namespace
 
 Json prediction_figures(const weft::Checkpoint& checkpoint, const Validation& validation, const SampleOptions& options,
@@ -188,6 +197,7 @@ Json prediction_figures(const weft::Checkpoint& checkpoint, const Validation& va
     case weft::Task::regression: figures = residual_figures(checkpoint, validation, options.rows); break;
     case weft::Task::tagging: figures = tag_figures(checkpoint, validation, options.rows); break;
     case weft::Task::forecast: figures = forecast_figures(checkpoint, validation, options.rows); break;
+    case weft::Task::retrieval: figures = retrieval_figures(checkpoint, validation, options.rows); break;
     default: break;
   }
   for (Json& each : figures) {

@@ -3,6 +3,7 @@
 #include <weft/classifier.h>
 #include <weft/data.h>
 #include <weft/labeled_texts.h>
+#include <weft/retrieval_meter.h>
 
 #include <cstdint>
 #include <functional>
@@ -84,6 +85,11 @@ Json forecasts(const std::vector<std::string>& targets, std::int64_t horizon, st
 // pictures that are classified correctly.
 Json picture_grid(const std::vector<std::string>& labels, const weft::LabeledTexts& rows,
                   const std::vector<std::vector<double>>& probabilities);
+
+// Returns {"kind": "retrieval", "rows", "median_rank", "recall", "chance"}. recall[k - 1] is the share of texts whose own
+// label is among the k nearest labels, for k from 1 to the number of texts, at most 100. "chance" is the mean of this
+// share if the labels are in random order. The rank of the nearest label is 1.
+Json retrieval(const std::vector<weft::RetrievalRank>& ranks);
 
 // Returns `count` evenly spaced integers from 0 to size - 1 in ascending order, or all of these if `size` is smaller.
 std::vector<std::size_t> evenly_spaced(std::size_t size, std::size_t count);

@@ -6,7 +6,8 @@ function predictionBlock(predictions) {
     residuals: residualFigures,
     spans: spanFigures,
     forecasts: forecastFigures,
-    pictures: pictureFigures
+    pictures: pictureFigures,
+    retrieval: retrievalFigures
   };
   return (predictions ?? []).flatMap((each) => make[each.kind](each));
 }
