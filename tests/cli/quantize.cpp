@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "small_run.h"
+#include "task_runs.h"
 #include "temporary_folder.h"
 
 namespace weft::test {
@@ -114,6 +115,41 @@ TEST_CASE("weft quantize: commands on a quantized checkpoint compute in bf16 by 
     const Outcome info = weft("info " + runs.at("lm" + to));
     CHECK(contains(info.out, "quantized " + to + ", for inference\nprecision bf16\n"));
     CHECK(contains(info.out, to == "int4" ? "  i4 " : to == "int8" ? "  i8 " : "  bf16 "));
+  }
+}
+
+TEST_CASE("weft quantize: a forecast and a retrieval model, whose figures and results are near those of f32") {
+  const TemporaryFolder folder;
+  for (const TaskRun& of : task_runs(folder)) {
+    if (of.task != "forecast" && of.task != "retrieval") continue;
+    CAPTURE(of.task);
+    const std::string run = folder / of.task;
+    REQUIRE(weft("train --arch gmlp " + of.train + of.data + " --out " + run).code == 0);
+    const auto ask = [&](const std::string& model) {
+      const Outcome outcome = weft(of.ask + " " + model + " " + of.asked);
+      CAPTURE(outcome.err);
+      REQUIRE(outcome.code == 0);
+      return numbers_in(outcome.out);
+    };
+    const auto eval = [&](const std::string& model) {
+      return number_after(weft("eval --json " + model + " " + of.data).out, "\"" + of.metric + "\":");
+    };
+    const std::vector<double> was = ask(run);
+    const double measured = eval(run);
+    CHECK(measured > 0.9);
+    for (const std::string to : {"int8", "int4"}) {
+      CAPTURE(to);
+      const std::string out = run + to;
+      const Outcome own = weft("quantize " + run + " --to " + to + " --out " + out);
+      CAPTURE(own.err);
+      CAPTURE(own.out);
+      REQUIRE(own.code == 0);
+      CHECK(line_of(own.out, of.metric).size() == 3);
+      CHECK(std::abs(eval(out) - measured) < 0.01);
+      const double change = difference(ask(out), was);
+      CHECK(change > 0);
+      CHECK(change < (to == "int4" ? 0.2 : 0.02));
+    }
   }
 }
 
