@@ -83,7 +83,7 @@ report multilabel 11 multilabel  # 7 curves; precision and recall, scores of the
 report regression 11 regression  # 6 curves; a table, residuals of 2 targets; matrices, distances
 report tagging 10 tagging        # 7 curves; scores of the spans; matrices, distances
 report forecast 13 forecast      # 8 curves; windows, errors of the steps, residuals; matrices, distances
-report retrieval 10 retrieval    # 7 curves; recall of the nearest labels; matrices, distances
+report retrieval 9 retrieval     # 6 curves; recall of the nearest labels; matrices, distances
 report pictures 11 pictures      # 6 curves; confusion, precision and recall, pictures; matrices, distances
 report masked 6 masked
 report one-step 7 "$long"
