@@ -63,7 +63,8 @@ def accuracy(model, pictures, labels):
 def train(training, test, steps, seed, threads, compiled):
     """Trains with AdamW, a cosine schedule with 100 steps of warm-up, and gradients clipped to norm 1. The arguments
     `training` and `test` are NumPy arrays (pictures, labels). Returns (test accuracy in % of the step with the best
-    validation accuracy, seconds of training)."""
+    validation accuracy, seconds of training, validations). `validations` is a list of (seconds of training before this
+    validation, validation accuracy in %). The seconds include neither the first step nor the validations."""
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     mean, deviation = training[0].mean(), training[0].std()
@@ -76,7 +77,7 @@ def train(training, test, steps, seed, threads, compiled):
     optimizer = torch.optim.AdamW(groups, lr=2e-3, betas=(0.9, 0.99), fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(
         (step + 1) / 100, 0.5 * (1 + math.cos(math.pi * max(0, step - 100) / max(1, steps - 100)))))
-    best, seconds, start = (-1, None), 0.0, time.perf_counter()
+    best, seconds, validations, start = (-1, None), 0.0, [], time.perf_counter()
     for step, (pictures, labels) in enumerate(batches(*training, steps, -float(mean / deviation)), 1):
         loss = F.cross_entropy(forward(pictures), labels)
         optimizer.zero_grad(set_to_none=True)
@@ -87,8 +88,9 @@ def train(training, test, steps, seed, threads, compiled):
         seconds += (time.perf_counter() - start) * (step > 1)  # without the first step, which may compile the model
         if step % -(-steps // 14) == 0 or step == steps:
             now = accuracy(model, *validation)
+            validations.append((seconds, now))
             print(f"PyTorch: step {step}, {seconds:.0f} s, validation accuracy {now:.2f} %", file=sys.stderr)
             if now > best[0]:
                 best = (now, accuracy(model, *test))
         start = time.perf_counter()
-    return best[1], seconds
+    return best[1], seconds, validations
