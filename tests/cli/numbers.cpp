@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "command.h"
+#include "npy_files.h"
 #include "temporary_folder.h"
 #include "wav_files.h"
 
@@ -13,27 +13,18 @@ namespace {
 
 // Rows of 5 frames with 2 numbers. The first number is a wave, and the target is the wave's height.
 void write_waves(const TemporaryFolder& folder, const std::string& name, int rows) {
-  std::string x, y;
-  const auto add = [](std::string& to, float number) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &number, sizeof bits);
-    to += little_endian(bits, 4);
-  };
+  std::vector<float> x, y;
   for (int row = 0; row < rows; ++row) {
     const float height = static_cast<float>(row * 7 % 11);
     for (int i = 0; i < 5; ++i) {
-      add(x, height * std::sin(static_cast<float>(i)));
-      add(x, static_cast<float>(row % 3));
+      x.push_back(height * std::sin(static_cast<float>(i)));
+      x.push_back(static_cast<float>(row % 3));
     }
-    add(y, 100 + height);
+    y.push_back(100 + height);
   }
-  const auto npy = [](std::string header, const std::string& data) {
-    header.resize(117, ' ');
-    return std::string("\x93NUMPY\1\0", 8) + little_endian(118, 2) + header + "\n" + data;
-  };
   const std::string count = std::to_string(rows);
-  folder.write(name + "-x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (" + count + ", 5, 2), }", x));
-  folder.write(name + "-y.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (" + count + ",), }", y));
+  folder.write(name + "-x.npy", npy_file("(" + count + ", 5, 2)", x));
+  folder.write(name + "-y.npy", npy_file("(" + count + ",)", y));
 }
 
 }  // namespace

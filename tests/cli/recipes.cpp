@@ -8,6 +8,8 @@
 #include <set>
 
 #include "command.h"
+#include "idx_files.h"
+#include "npy_files.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 
@@ -19,11 +21,16 @@ using nlohmann::json;
 const std::string root = WEFT_ROOT;
 
 ModelSpec spec_of(const json& run) {
-  const json& model = run.at("model");
+  const json &model = run.at("model"), &found = run.at("found");
   const Task task = task_from_name(model.at("task"));
-  const std::int64_t outputs = run.at("found").at("outputs");
-  return {model.at("arch"), task, run.at("found").at("symbols"), task_source(task) == Source::rows ? outputs : 0,
-          model.at("config").dump()};
+  const std::int64_t outputs = found.at("outputs");
+  InputSpec input;
+  input.channels = found.value("channels", 0);
+  input.height = found.value("height", 0);
+  input.width = found.value("width", 0);
+  input.patch = found.value("patch", 1);
+  return {model.at("arch"),          task, found.at("symbols"), task_source(task) == Source::rows ? outputs : 0,
+          model.at("config").dump(), input};
 }
 
 // Settings as the sources name them. "eps" of the optimizer is called "optimizer.eps" if the config has an "eps", too.
@@ -37,24 +44,46 @@ std::multiset<std::string> settings_of(const json& run) {
   return names;
 }
 
-// The inputs on which every recipe is trained here: texts in each format.
+// The inputs on which every recipe is trained here: texts in each format, tags, frames of numbers, a series, and
+// pictures. Rows of numbers have 16 frames or patches.
 class Inputs {
  public:
   Inputs() {
     folder.write("text", small_text());
-    std::string news, listops = "Source\tTarget\n";
+    std::string news, listops = "Source\tTarget\n", tags = "text,label\n", series = "c0\n";
+    std::vector<float> frames, labels;
     for (int i = 0; i < 40; ++i) {
       const std::string number = std::to_string(i % 4 + 1);
       news += "\"" + number + "\",\"title " + number + "\",\"some news of " + number + "\"\n";
       listops += "[MAX " + number + " 0 ]\t" + number + "\n";
+      tags += "word " + number + ",lower Capital\n";
+      for (int frame = 0; frame < 16; ++frame) frames.push_back(static_cast<float>((i + frame) % 4));
+      labels.push_back(static_cast<float>(i % 4));
     }
+    for (int row = 0; row < 400; ++row) series += std::to_string(row % 7) + "\n";
     folder.write("news", news);
     folder.write("listops", listops);
+    folder.write("tags.csv", tags);
+    folder.write("series.csv", series);
+    folder.write("frames-x.npy", npy_file("(40, 16, 1)", frames));
+    folder.write("frames-y.npy", npy_file("(40,)", labels));
+  }
+  std::string rows(const json& run) const {
+    const json& data = run.at("data");
+    if (data.contains("patch")) {
+      const std::int64_t patch = data.at("patch");
+      return write_pictures(folder, "patch" + std::to_string(patch), 0, 40, 4 * patch, 4 * patch);
+    }
+    if (run.at("model").at("task") == "tagging") return folder / "tags.csv";
+    if (run.at("found").contains("channels")) return folder / "frames-x.npy";
+    return folder / (data.at("format") == "csv" || data.at("format") == "auto" ? "news" : "listops");
   }
   std::string options(const json& run) const {
     if (task_source(task_from_name(run.at("model").at("task"))) == Source::text) return " --text " + (folder / "text");
-    const std::string rows = folder / (run.at("data").at("format") == "csv" ? "news" : "listops");
-    return " --data " + rows + " --test " + rows;
+    if (run.at("data").contains("frames")) return " --data " + (folder / "series.csv");
+    const std::string path = rows(run);
+    return " --data " + path + " --test " + path +
+           (run.at("data").contains("validation") ? "" : " --validation " + path);
   }
 
   TemporaryFolder folder;
@@ -157,6 +186,7 @@ TEST_CASE("recipes: a run has the settings of its recipe") {
     REQUIRE(trained.code == 0);
     json got = json::parse(inputs.folder.read(each.name + "/run.json"));
     for (const char* users : {"text", "data", "test"}) got["data"].erase(users);
+    if (!expected["data"].contains("validation")) got["data"].erase("validation");
     for (const char* section : {"model", "data", "training", "optimizer"}) {
       CAPTURE(section);
       CHECK(got.at(section).dump(1) == expected.at(section).dump(1));
@@ -191,6 +221,23 @@ TEST_CASE("recipes: other options override them, and another optimizer has its o
   const json noam = settings(" --schedule noam").at("training");
   CHECK(noam.at("lr") == 1);
   CHECK(noam.at("warmup") == 2000);
+}
+
+TEST_CASE("recipes: a model of numbers, and the same settings for a text") {
+  const Inputs inputs;
+  const std::string small = " --layers 1 --d-model 8 --steps 1 --batch 2 --threads 1";
+  const std::string pictures = write_pictures(inputs.folder, "small", 0, 40, 8, 8), run = inputs.folder / "run";
+  REQUIRE(weft("train --recipe tnn-fashion --data " + pictures + small + " --seq-len 4 --out " + run).code == 0);
+  const json found = json::parse(inputs.folder.read("run/run.json")).at("found");
+  CHECK(found.at("height") == 8);
+  CHECK(found.at("width") == 8);
+  CHECK(found.at("patch") == 4);
+  const Outcome info = weft("info --config " + run + "/run.json");
+  CHECK(number_after(info.out, "\nparameters ") == found.at("parameters").get<double>());
+  const Outcome text = weft("train --recipe gmlp-fashion --task causal-lm --best-by loss --text " +
+                            (inputs.folder / "text") + small + " --seq-len 16 --out " + (inputs.folder / "text-run"));
+  CAPTURE(text.err);
+  CHECK(text.code == 0);
 }
 
 TEST_CASE("recipes: rows are padded to the length of other sequences") {

@@ -15,13 +15,12 @@ inline std::string idx_header(const std::vector<std::int64_t>& shape) {
   return header;
 }
 
-// Picture k has 4 x 6 pixels. It is bright on the left (label 0), on the right (1) or everywhere (2), and has an
-// individual pattern.
-inline std::string small_picture(std::int64_t k) {
+// Picture k is bright on the left (label 0), on the right (1) or everywhere (2), and has an individual pattern.
+inline std::string small_picture(std::int64_t k, std::int64_t height = 4, std::int64_t width = 6) {
   std::string pixels;
-  for (std::int64_t row = 0; row < 4; ++row)
-    for (std::int64_t column = 0; column < 6; ++column) {
-      const bool bright = k % 3 == 2 || (column < 3) == (k % 3 == 0);
+  for (std::int64_t row = 0; row < height; ++row)
+    for (std::int64_t column = 0; column < width; ++column) {
+      const bool bright = k % 3 == 2 || (2 * column < width) == (k % 3 == 0);
       pixels += static_cast<char>((bright ? 180 : 20) + (k * 31 + row * 17 + column * 5) % 60);
     }
   return pixels;
@@ -29,10 +28,10 @@ inline std::string small_picture(std::int64_t k) {
 
 // Writes "NAME-images-idx3-ubyte" and the labels. Returns the path of the pictures.
 inline std::string write_pictures(const TemporaryFolder& folder, const std::string& name, std::int64_t first,
-                                  std::int64_t count) {
-  std::string pictures = idx_header({count, 4, 6}), labels = idx_header({count});
+                                  std::int64_t count, std::int64_t height = 4, std::int64_t width = 6) {
+  std::string pictures = idx_header({count, height, width}), labels = idx_header({count});
   for (std::int64_t k = first; k < first + count; ++k) {
-    pictures += small_picture(k);
+    pictures += small_picture(k, height, width);
     labels += static_cast<char>(k % 3);
   }
   folder.write(name + "-images-idx3-ubyte", pictures);

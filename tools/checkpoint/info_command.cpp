@@ -101,7 +101,8 @@ weft::ModelSpec spec_of(const InfoCommand& o) {
   if (o.classes && !rows)
     throw UsageError(std::string("--classes applies only to tasks on rows, but the task is ") +
                      weft::task_name(spec.task) + ": give --task classifier");
-  spec.vocabulary = o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
+  const bool numbers = spec.input.channels > 0 && !o.vocabulary;
+  spec.vocabulary = numbers ? 0 : o.vocabulary.value_or(spec.vocabulary > 0 ? spec.vocabulary : 65);
   spec.classes = o.classes.value_or(spec.classes > 0 ? spec.classes : 2);
   return spec;
 }

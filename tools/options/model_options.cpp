@@ -25,6 +25,7 @@ struct ConfigFile {
   std::string arch, task;  // empty if the file doesn't say
   json fields = json::object();
   std::int64_t vocabulary = 0, classes = 0;  // 0 if the file doesn't say
+  weft::InputSpec input;  // without channels if the model reads no numbers, or if the file doesn't say
 };
 
 // Removes the text with this key from the object and returns it. Returns "" if there is no such key.
@@ -48,6 +49,10 @@ ConfigFile read_config(const std::string& text, const std::string& path) {
   if (describes_run(text)) {
     file.vocabulary = run_setting(text, "found", "symbols", 0);
     file.classes = run_setting(text, "found", "outputs", 0);
+    file.input.channels = run_setting(text, "found", "channels", 0);
+    file.input.height = run_setting(text, "found", "height", 0);
+    file.input.width = run_setting(text, "found", "width", 0);
+    file.input.patch = run_setting(text, "found", "patch", 1);
     file.fields = json(file.fields["model"]);
   }
   file.arch = take_text(file.fields, "arch", path);
@@ -196,6 +201,7 @@ weft::ModelSpec ModelOptions::spec(std::optional<weft::Source> source, const wef
     spec.task = weft::usual_task(architecture, *source);
   else if (!source) spec.task = architecture.tasks.front();
   spec.vocabulary = file.vocabulary;
+  spec.input = file.input;
   if (weft::task_source(spec.task) == weft::Source::rows) spec.classes = file.classes;
   json fields = json::parse(from != nullptr ? from->config_for(spec.task) : spec.config);
   check_fields_of(file, architecture, settings_name());

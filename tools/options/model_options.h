@@ -25,8 +25,8 @@ struct ModelOptions {
   const std::string& settings_name() const { return recipe.empty() ? config : recipe; }
   // The architecture and the sizes come from settings(), and options override them. The task is the value of --task. If
   // --task isn't given, the task is that of settings(), or the architecture's default for `source`, or, if there is no
-  // `source`, the architecture's first task. The vocabulary and the classes are those that settings() records, if it is
-  // a run.json.
+  // `source`, the architecture's first task. The vocabulary, the classes and the input are those that settings()
+  // records, if it is a run.json.
   // If the model `from` is given, it provides everything that settings() does not have. The new model has the task of
   // `from` if this task learns from `source`.
   weft::ModelSpec spec(std::optional<weft::Source> source, const weft::Model* from = nullptr) const;

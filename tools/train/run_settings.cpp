@@ -176,6 +176,9 @@ std::string describe_run(const CLI::App& command, const TrainOptions& o, const T
   if (training.best_by.name != "loss")
     run["found"]["best-by"] = {{"metric", training.best_by.name},
                                {"lower-is-better", training.best_by.lower_is_better}};
+  const weft::InputSpec& input = model.input();
+  if (input.channels > 0) run["found"]["channels"] = input.channels;
+  if (input.height > 0) run["found"].update({{"height", input.height}, {"width", input.width}, {"patch", input.patch}});
   if (!training.columns.empty()) run["found"]["columns"] = training.columns;
   if (!training.second_columns.empty()) run["found"]["second-columns"] = training.second_columns;
   run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};

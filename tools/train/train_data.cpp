@@ -287,7 +287,8 @@ Training load_training(const TrainOptions& o) {
   std::optional<weft::Checkpoint> from;
   if (!o.from.empty()) from = weft::load_checkpoint(o.from, weft::Purpose::inference);
   const weft::Checkpoint* start = from ? &*from : nullptr;
-  const weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
+  weft::ModelSpec spec = o.model.spec(source, start != nullptr ? start->model.get() : nullptr);
+  spec.input = {};  // that of the data, which may differ from that of a recipe
   const bool forecasts = is_forecast(o);
   if (!forecasts && spec.task == weft::Task::forecast)
     throw UsageError("a forecast needs --frames, the columns of --data to read, and --target, the columns to predict");
