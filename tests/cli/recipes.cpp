@@ -226,11 +226,11 @@ TEST_CASE("recipes: other options override them, and another optimizer has its o
 TEST_CASE("recipes: a model of numbers, and the same settings for a text") {
   const Inputs inputs;
   const std::string small = " --layers 1 --d-model 8 --steps 1 --batch 2 --threads 1";
-  const std::string pictures = write_pictures(inputs.folder, "small", 0, 40, 8, 8), run = inputs.folder / "run";
-  REQUIRE(weft("train --recipe tnn-fashion --data " + pictures + small + " --seq-len 4 --out " + run).code == 0);
+  const std::string pictures = write_pictures(inputs.folder, "small", 0, 40, 8, 12), run = inputs.folder / "run";
+  REQUIRE(weft("train --recipe tnn-fashion --data " + pictures + small + " --seq-len 6 --out " + run).code == 0);
   const json found = json::parse(inputs.folder.read("run/run.json")).at("found");
   CHECK(found.at("height") == 8);
-  CHECK(found.at("width") == 8);
+  CHECK(found.at("width") == 12);
   CHECK(found.at("patch") == 4);
   const Outcome info = weft("info --config " + run + "/run.json");
   CHECK(number_after(info.out, "\nparameters ") == found.at("parameters").get<double>());
