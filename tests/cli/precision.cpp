@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "small_run.h"
+#include "task_runs.h"
 #include "temporary_folder.h"
 
 namespace weft::test {
@@ -99,6 +100,38 @@ TEST_CASE("--precision: commands on a checkpoint, in either precision") {
   CHECK(bf16.code == 0);
   CHECK(bf16.out == again.out);
   CHECK(bf16.out != f32.out);
+}
+
+TEST_CASE("--precision bf16: train, eval and predict or embed for the other tasks on rows") {
+  const TemporaryFolder folder;
+  for (const TaskRun& of : task_runs(folder)) {
+    CAPTURE(of.task);
+    const std::string run = folder / of.task;
+    const Outcome trained = weft("train --arch gmlp --precision bf16 " + of.train + of.data + " --out " + run);
+    CAPTURE(trained.err);
+    REQUIRE(trained.code == 0);
+    CHECK(contains(trained.err, ", bf16\n"));
+    CHECK(nlohmann::json::parse(folder.read(of.task + "/run.json"))["training"]["precision"] == "bf16");
+    const auto printed = [&](const std::string& command, const std::string& precision) {
+      const Outcome outcome = weft(command + " --precision " + precision);
+      CAPTURE(command);
+      CAPTURE(outcome.err);
+      REQUIRE(outcome.code == 0);
+      return outcome.out;
+    };
+    const std::string eval = "eval --json " + run + " " + of.data, ask = of.ask + " " + run + " " + of.asked;
+    const std::string f32 = printed(eval, "f32"), bf16 = printed(eval, "bf16"), metric = "\"" + of.metric + "\":";
+    CHECK(number_after(bf16, "\"loss\":") != number_after(f32, "\"loss\":"));
+    CHECK(number_after(f32, metric) > 0.9);
+    CHECK(std::abs(number_after(bf16, metric) - number_after(f32, metric)) < 0.01);
+    const std::string want = printed(ask, "f32"), got = printed(ask, "bf16");
+    if (of.task == "tagging") {
+      CHECK(got == want);  // words and tags, no numbers
+    } else {
+      CHECK(got != want);
+      CHECK(difference(numbers_in(got), numbers_in(want)) < 0.02);
+    }
+  }
 }
 
 }  // namespace weft::test
