@@ -148,6 +148,38 @@ TEST_CASE("row data: every architecture learns the mean of its frames, with the 
   }
 }
 
+TEST_CASE("row data: every architecture learns from rows with tokens and frames, and its answer depends on both") {
+  RowDataOptions options = options_for();
+  options.outputs = {"sum"};
+  options.tokenizer = words({"red green blue"});
+  const std::vector<std::int64_t> ids = options.tokenizer->encode("red green blue");
+  // Returns n frames of (y, 1) and n times word x. The target is the sum of x and 2 y.
+  const auto row_with = [&](std::size_t x, std::int64_t y, std::int64_t n) {
+    std::vector<float> frames;
+    for (std::int64_t i = 0; i < n; ++i) frames.insert(frames.end(), {static_cast<float>(y), 1});
+    return Row{Tensor::full({n}, static_cast<double>(ids[x]), DType::i64), Tensor::from(frames, {n, 2}),
+               Tensor::full({1}, static_cast<double>(x) + 2 * static_cast<double>(y) - 3, DType::f32)};
+  };
+  const auto row = [&](std::int64_t k) { return row_with(static_cast<std::size_t>(k % 3), k / 3 % 3, 3 + k % 4); };
+  const RowData data({36, row}, {9, row}, options);
+  for (const std::string& arch : own_architectures) {
+    CAPTURE(arch);
+    const auto model = make_model(data.spec(arch, config_of(arch)), {Random(3), DType::f32});
+    TrainOptions how = small_options(100);
+    how.schedule.peak = 0.01;
+    Trainer trainer(*model, data, how);
+    const double before = evaluate(*model, data).loss;
+    const RunResult result = trainer.run({});
+    CHECK(result.evaluation->loss < 0.2 * before);
+    const auto answer = [&](std::size_t x, std::int64_t y) {
+      const Row one = row_with(x, y, 4);
+      return model->forward({reshape(one.tokens, {1, 4}), reshape(one.frames, {1, 4, 2})}).item();
+    };
+    CHECK(answer(2, 1) - answer(0, 1) > 1);  // 2, if the model is exact
+    CHECK(answer(1, 2) - answer(1, 0) > 2);  // 4
+  }
+}
+
 TEST_CASE("row data: a stopped run continues with the same bits, and the lowest MAE is the best") {
   const RowData data = waves();
   const TemporaryFolder folder;
