@@ -75,6 +75,7 @@ class NumberRows : public TextRows {
   const std::vector<std::string>& names() const noexcept override { return all_.names; }
   std::int64_t skipped() const noexcept override { return all_.skipped; }
   RowContent content() const noexcept override { return all_.content(); }
+  PictureSize picture() const noexcept override { return all_.picture; }
   bool next(std::string& text, std::vector<std::string>* fields) override {
     if (next_ == all_.texts.size()) return false;
     text = all_.texts[next_];

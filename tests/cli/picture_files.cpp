@@ -120,6 +120,43 @@ TEST_CASE("picture files: train, eval and classify folders of PNG pictures") {
   folder.write("d/sky/0.png", "not a picture");
   CHECK(fails_with(weft("classify " + run + " " + data + "/sky/0.png"), 1, "the model reads pictures"));
 }
+
+TEST_CASE("picture files: a picture of another size and a truncated PNG are refused by name, in one line") {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& path, int height, bool upper, std::size_t missing = 0) {
+    const std::string png = png_of(height, 8, PNG_FORMAT_GRAY, pixels_of(height, 8, 1, upper));
+    folder.write(path, png.substr(0, png.size() - missing));
+  };
+  for (const std::string set : {"good", "mixed", "damaged", "low"})
+    for (const bool upper : {true, false})
+      for (int i = 0; i < 4; ++i)
+        write(set + (upper ? "/sky/" : "/ground/") + std::to_string(i) + ".png", set == "low" ? 6 : 8, upper);
+  write("mixed/sky/4.png", 6, true);
+  write("damaged/sky/4.png", 8, true, 30);
+  write("gray.png", 6, true);
+  const std::string good = folder / "good", run = folder / "run", tiny = " --layers 1 --d-model 8 --steps 2 --batch 4";
+  const auto train = [&](const std::string& data, const std::string& options = "") {
+    return weft("train --arch gmlp" + tiny + " --data " + data + options + " --out " + (folder / "refused"));
+  };
+  REQUIRE(weft("train --arch gmlp" + tiny + " --data " + good + " --out " + run).code == 0);
+
+  const std::string size = "sky/4.png\": expected a picture of 8 x 8 pixels, like those before it, got 6 x 8; ";
+  const std::string cut = "sky/4.png\": the PNG picture is damaged: ";
+  CHECK(fails_with(train(folder / "mixed"), 1, "\"" + (folder / "mixed") + "/" + size));
+  CHECK(fails_with(train(folder / "damaged"), 1, "\"" + (folder / "damaged") + "/" + cut));
+  CHECK(fails_with(weft("classify " + run + " " + (folder / "mixed")), 1, size));
+  CHECK(fails_with(weft("classify " + run + " " + (folder / "damaged")), 1, cut));
+  CHECK(fails_with(weft("classify " + run + " " + (folder / "damaged/sky/4.png")), 1, cut));
+
+  const std::string other = "\": expected pictures of 8 x 8 pixels, got 6 x 8\n", low = folder / "low";
+  CHECK(fails_with(weft("classify " + run + " " + (folder / "gray.png")), 1, "\"" + (folder / "gray.png") + other));
+  CHECK(fails_with(weft("classify " + run + " " + low), 1, "\"" + low + other));
+  CHECK(contains(weft("eval " + run + " --data " + low).err, "weft: \"" + low + other));
+  for (const std::string option : {" --validation ", " --test "})
+    CHECK(fails_with(train(good, option + low), 1, "\"" + low + other));
+  CHECK(fails_with(weft("train --from " + run + " --steps 2 --data " + low + " --out " + (folder / "refused")), 1,
+                   "\"" + low + other));
+}
 #endif
 
 #ifdef WEFT_JPEG

@@ -44,6 +44,8 @@ std::unique_ptr<weft::TextRows> open_texts(const std::string& file, const DataOp
                   ? nullptr
                   : weft::TextRows::open(is_input ? "/dev/stdin" : file, options);
   check_content(rows ? rows->content() : weft::RowContent::texts, checkpoint, file);
+  const weft::InputSpec& input = checkpoint.model->input();
+  if (rows) check_picture_size(rows->picture(), input.height, input.width, file);
   check_options(given, rows.get(), file);
   if (rows) check_second_columns(options, checkpoint, file);
   return rows;

@@ -90,6 +90,7 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
     const weft::LabeledTexts texts = weft::read_labeled(data, options);
     std::cerr << describe(data, texts) << std::endl;
     check_content(texts.content(), checkpoint, data);
+    check_picture_size(texts.picture, model.input().height, model.input().width, data);
     weft::TaskDataOptions how;
     how.length = length;
     how.batch = batch;

@@ -168,6 +168,14 @@ void check_content(weft::RowContent content, const weft::Checkpoint& checkpoint,
                       weft::row_content_name(content));
 }
 
+void check_picture_size(const weft::PictureSize& size, std::int64_t height, std::int64_t width,
+                        const std::string& path) {
+  const auto sides = [](std::int64_t h, std::int64_t w) { return std::to_string(h) + " x " + std::to_string(w); };
+  if (size.height != height || size.width != width)
+    throw weft::Error("\"" + path + "\": expected pictures of " + sides(height, width) + " pixels, got " +
+                      sides(size.height, size.width));
+}
+
 weft::RowTask row_task(const weft::Checkpoint& checkpoint) {
   const weft::Model& model = *checkpoint.model;
   weft::RowTask task{{model.task(), checkpoint.info.labels, model.output()}, model.input()};

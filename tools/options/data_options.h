@@ -54,3 +54,6 @@ weft::RowTask row_task(const weft::Checkpoint& checkpoint);
 weft::Padding padding_of(const weft::Checkpoint& checkpoint);
 // Throws an Error if the model doesn't read rows with such content.
 void check_content(weft::RowContent content, const weft::Checkpoint& checkpoint, const std::string& path);
+// Throws an Error unless the pictures have the expected height and width. Does nothing if the rows are not pictures.
+void check_picture_size(const weft::PictureSize& size, std::int64_t height, std::int64_t width,
+                        const std::string& path);

@@ -28,6 +28,8 @@ std::string drawn(const LabeledTexts& part, const LabeledTexts& rest, const Trai
 LabeledTexts read_part(const std::string& path, const TrainOptions& o, weft::Task task, DividedRows& rows) {
   LabeledTexts part = weft::read_labeled(path, o.data_options.labeled(task, rows.training.names));
   rows.notes.push_back(describe(path, part));
+  if (part.content() == rows.training.content())
+    check_picture_size(part.picture, rows.training.picture.height, rows.training.picture.width, path);
   return part;
 }
 

@@ -207,7 +207,11 @@ weft::RowTask planned_task(const TrainOptions& o, weft::ModelSpec& spec, const w
 Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Checkpoint* from) {
   DividedRows rows = divided_rows(o, spec.task);
   check_row_options(o, spec.task, rows.training.content());
-  if (from != nullptr) check_content(rows.training.content(), *from, o.data);
+  if (from != nullptr) {
+    const weft::InputSpec& input = from->model->input();
+    check_content(rows.training.content(), *from, o.data);
+    check_picture_size(rows.training.picture, input.height, input.width, o.data);
+  }
   const weft::RowTask task = planned_task(o, spec, from, rows.training);
   const auto planned = outline(spec);
   weft::TaskDataOptions how;

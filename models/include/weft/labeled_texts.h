@@ -144,6 +144,7 @@ class TextRows {
   virtual bool next(std::string& text, std::vector<std::string>* fields = nullptr) = 0;
   virtual RowContent content() const noexcept { return RowContent::texts; }  ///< what the rows hold
   virtual std::int64_t skipped() const noexcept = 0;                         ///< the number of bad rows skipped so far
+  virtual PictureSize picture() const noexcept { return {}; }  ///< the size of every picture, if rows are pictures
 };
 
 }  // namespace weft
