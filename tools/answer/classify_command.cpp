@@ -16,6 +16,7 @@
 #include "options/answer_options.h"
 #include "options/data_options.h"
 #include "options/run_file.h"
+#include "train/long_rows.h"
 
 namespace {
 
@@ -36,7 +37,8 @@ std::string free_name(const Fields& names, std::string name) {
 
 class Answers {
  public:
-  explicit Answers(const ClassifyCommand& o) : o_(o), classifier_(o.checkpoint.load()) {
+  explicit Answers(const ClassifyCommand& o)
+      : o_(o), classifier_(o.checkpoint.load()), long_rows_(classifier_.checkpoint()) {
     shown_ = std::ssize(classifier_.labels());
     if (o.top > 0) shown_ = std::min(shown_, o.top);
   }
@@ -62,10 +64,12 @@ class Answers {
             bool are_pairs = false) {
     const auto row_of = [&](const std::string& text) { return are_pairs ? pair_of_line(text) : text; };
     std::vector<std::vector<double>> all;
+    name_ = name;
     try {
       Fields rows;
       for (const std::string& text : texts) rows.push_back(row_of(text));
       all = classifier_.probabilities(rows);
+      long_rows_.add(rows);
     } catch (const weft::Error&) {
       for (std::size_t i = 0; i < texts.size(); ++i) {
         try {
@@ -78,6 +82,11 @@ class Answers {
       return;
     }
     print(all, fields, 0);
+  }
+
+  // Prints the number of truncated texts, if there are any.
+  void end() const {
+    if (const std::string note = long_rows_.note(name_); !note.empty()) std::cerr << note << std::endl;
   }
 
  private:
@@ -109,6 +118,8 @@ class Answers {
 
   const ClassifyCommand& o_;
   weft::Classifier classifier_;
+  LongRows long_rows_;
+  std::string name_;                    // of the file
   std::int64_t given_ = 0, shown_ = 0;  // number of texts already answered, and of labels in a CSV row
 };
 
@@ -167,6 +178,7 @@ int classify(const ClassifyCommand& o) {
   const auto rows = open_texts(o.file, o.data_options, options, answers.checkpoint());
   if (rows) classify_rows(o, *rows, answers);
   else classify_lines(o, answers, answers.checkpoint().info.pairs || !columns.second.empty());
+  answers.end();
   return 0;
 }
 

@@ -6,10 +6,12 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <iostream>
 
 #include "answer/text_rows.h"
 #include "console/command.h"
 #include "console/options.h"
+#include "train/long_rows.h"
 
 namespace {
 
@@ -57,8 +59,10 @@ void for_each_vector(const std::string& file, const DataOptions& data_options, c
   std::vector<std::string> texts;
   TextPlace first{"", "", 0};
   std::size_t bytes = 0;
+  LongRows long_rows(embedder.checkpoint());
   const auto flush = [&] {
     const std::vector<float> all = vectors_of(texts, first, embedder).to_vector<float>();
+    long_rows.add(texts);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i) * embedder.dimensions();
       use(texts[i], {begin, begin + embedder.dimensions()});
@@ -73,6 +77,7 @@ void for_each_vector(const std::string& file, const DataOptions& data_options, c
     if (bytes > enough || file == "-") flush();  // each line of standard input is answered immediately
   });
   flush();
+  if (const std::string note = long_rows.note(first.file); !note.empty()) std::cerr << note << std::endl;
 }
 
 // Writes version 1.0 of NumPy's format. The header is padded, so that the data begin at a multiple of 64 bytes.

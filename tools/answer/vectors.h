@@ -20,6 +20,7 @@ struct VectorOptions {
 };
 
 // Calls use(text, vector) for each text of the file, in order. Computes the vectors of several texts together.
+// If the model truncates some of the texts, prints their number to standard error.
 void for_each_vector(const std::string& file, const DataOptions& data_options, const weft::Embedder& embedder,
                      const std::function<void(const std::string& text, const std::vector<float>& vector)>& use);
 

@@ -11,6 +11,7 @@
 #include "console/progress.h"
 #include "options/model_options.h"
 #include "options/run_file.h"
+#include "train/long_rows.h"
 #include "train/series_data.h"
 
 namespace {
@@ -95,7 +96,10 @@ std::unique_ptr<weft::Data> MeasuredData::load(const weft::Checkpoint& checkpoin
     how.length = length;
     how.batch = batch;
     how.padding = padding_of(checkpoint);
-    return weft::task_data({}, texts, row_task(checkpoint), how);
+    const weft::RowTask task = row_task(checkpoint);
+    if (const std::string note = long_rows_note(texts, task, length, data); !note.empty())
+      std::cerr << note << std::endl;
+    return weft::task_data({}, texts, task, how);
   }
   if (text.empty()) throw weft::Error(what + ": give --text");
   const weft::TextSplit part = text_part(run);

@@ -16,6 +16,7 @@
 #include "options/text_input.h"
 #include "train/best_by.h"
 #include "train/divided_rows.h"
+#include "train/long_rows.h"
 #include "train/series_data.h"
 
 namespace {
@@ -168,6 +169,15 @@ void check_row_options(const TrainOptions& o, weft::Task task, weft::RowContent 
   else check_text_options(o, task);
 }
 
+// Adds a note for each set with rows that are longer than the model's sequences.
+void note_long_rows(const DividedRows& rows, const weft::RowTask& task, std::int64_t longest,
+                    std::vector<std::string>& notes) {
+  for (const auto& [set, name] : {std::pair(&rows.training, "the training set"),
+                                  {&rows.validation, "the validation set"},
+                                  {&rows.test, "the test set"}})
+    if (const std::string note = long_rows_note(*set, task, longest, name); !note.empty()) notes.push_back(note);
+}
+
 // Returns the input format of the new model. With --from, it is that of the given model. Otherwise, it depends on the
 // rows.
 weft::InputSpec input_of(const TrainOptions& o, const weft::Checkpoint* from, const weft::LabeledTexts& rows) {
@@ -231,6 +241,7 @@ Training load_rows(const TrainOptions& o, weft::ModelSpec spec, const weft::Chec
     how.padding = filled > 0 ? weft::Padding::full : weft::Padding::exact;
     if (filled > 0) how.length = filled;
   }
+  note_long_rows(rows, task, how.length, made.notes);
   if (!rows.test.texts.empty()) made.test = weft::task_data({}, std::move(rows.test), task, how);
   weft::TaskDataOptions to_train = how;
   to_train.word_dropout = o.word_dropout;
