@@ -19,8 +19,6 @@ using nlohmann::ordered_json;
 constexpr double position_deviation = 0.02;
 constexpr std::int64_t longest_sequence = std::int64_t{1} << 30;
 
-std::vector<std::string> kinds_of_positions() { return {"architecture", "none", "sinusoidal", "learned"}; }
-
 void check_channels(const char* name, const std::vector<double>& values, const InputSpec& spec, double above) {
   if (!values.empty() && std::ssize(values) != spec.channels)
     throw Error(std::string("[input] expected a ") + name + " for each of " + std::to_string(spec.channels) +
@@ -81,6 +79,8 @@ Tensor in_dtype_of(const Tensor& numbers, const Tensor& x) { return raw::convert
 
 }  // namespace
 
+std::vector<std::string> position_kinds() { return {"architecture", "none", "sinusoidal", "learned"}; }
+
 void check_input_spec(const InputSpec& spec) {
   if (!spec.defined()) throw Error("[input] expected at least 1 channel, got " + std::to_string(spec.channels));
   check_size("input", "channels", spec.channels, 1);
@@ -96,7 +96,7 @@ void check_input_spec(const InputSpec& spec) {
   if (spec.patches() > longest_sequence || spec.length > longest_sequence)
     throw Error("[input] the sequences are too long: expected at most " + std::to_string(longest_sequence) +
                 " frames or patches");
-  const auto kinds = kinds_of_positions();
+  const std::vector<std::string> kinds = position_kinds();
   if (std::find(kinds.begin(), kinds.end(), spec.positions) == kinds.end())
     throw Error("[input] expected \"positions\" to be one of " + join(kinds) + ", got \"" + spec.positions + "\"");
   if (const SoundSpec& sound = spec.sound; sound.defined() || sound.rate < 0) {

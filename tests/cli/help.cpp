@@ -67,7 +67,7 @@ TEST_CASE("help pages: each option states which options it requires and excludes
   CHECK_FALSE(contains(page, "REQUIRED"));
   CHECK(contains(entry(page, "--text"), "a language model on. Not with --data"));
   CHECK(contains(entry(page, "--test"), ". Only with --data"));
-  CHECK(contains(entry(page, "--from"), ". Not with --min-count, --tokenizer, --vocabulary-size"));
+  CHECK(contains(entry(page, "--from"), ". Not with --min-count, --positions, --tokenizer, --vocabulary-size"));
   CHECK(contains(entry(page, "--steps"),
                  "--steps N Number of steps (at least 1; default: 5 epochs, but at least 1000 steps for rows and 2000 "
                  "for a text (up to 100 epochs), and at most 20000 steps (or one epoch of rows, if that is more))"));

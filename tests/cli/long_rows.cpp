@@ -1,4 +1,4 @@
-// Tests of the line about rows that are longer than a model's sequences.
+// Tests of the line about rows that are longer than a model's sequences, and of the positions of frames.
 #include <doctest/doctest.h>
 
 #include "command.h"
@@ -124,6 +124,52 @@ TEST_CASE("long rows: frames and sounds") {
   CHECK(contains(weft(train + "--seq-len 15 --data " + tones + " --validation " + tones + " --out " + run).err,
                  "sounds of the training set" + sounds));
   CHECK(contains(weft("classify " + run + " " + tones).err, "sounds of " + tones + sounds));
+}
+
+TEST_CASE("positions: --positions chooses the position embeddings of frames and patches") {
+  const TemporaryFolder folder;
+  write_waves(folder, "waves", 20);
+  folder.write("rows.csv", rows_of_many_lengths("classifier"));
+  std::string table = "a,b\n";
+  for (int i = 0; i < 60; ++i) table += std::to_string(i * i % 13) + "," + std::to_string(i % 7) + "\n";
+  folder.write("table.csv", table);
+  const std::string waves = folder / "waves-x.npy", tiny = " --layers 1 --d-model 8 --steps 2 --batch 4 --overwrite ";
+  const auto train = [&](const std::string& arch, const std::string& options, const std::string& out) {
+    return weft("train --arch " + arch + tiny + "--task regression --data " + waves + options + " --out " +
+                (folder / out));
+  };
+  for (const std::string arch : {"gmlp", "tnn", "fnet"})
+    for (const std::string kind : {"architecture", "none", "sinusoidal", "learned"}) {
+      CAPTURE(arch);
+      CAPTURE(kind);
+      const std::string run = folder / kind;
+      REQUIRE(train(arch, " --positions " + kind, kind).code == 0);
+      CHECK(contains(folder.read(kind + "/run.json"), "\"positions\": \"" + kind + "\""));
+      const bool is_default = kind == "architecture";
+      CHECK(contains(folder.read(kind + "/best/config.json"), "\"positions\": \"" + kind) == !is_default);
+      CHECK(weft("predict " + run + " " + waves).code == 0);
+      REQUIRE(weft("train --resume " + run + " --steps 3").code == 0);
+      REQUIRE(weft("train --config " + run + "/run.json --steps 3 --out " + (folder / "again") + " --overwrite").code ==
+              0);
+      CHECK(folder.read(kind + "/last/model.safetensors") == folder.read("again/last/model.safetensors"));
+    }
+  CHECK(train("gmlp", "", "plain").code == 0);
+  CHECK_FALSE(contains(folder.read("plain/run.json"), "positions\": \""));
+  CHECK(contains(weft("info --checkpoint " + (folder / "learned")).out, "frames.positions"));
+
+  CHECK(weft("train --arch gmlp" + tiny + "--frames a,b --target a --seq-len 3 --positions learned --data " +
+             (folder / "table.csv") + " --out " + (folder / "series"))
+            .code == 0);
+  CHECK(contains(folder.read("series/best/config.json"), "\"positions\": \"learned"));
+  CHECK(fails_with(train("gmlp", " --positions some", "x"), 2, "architecture, none, sinusoidal, learned"));
+  CHECK(fails_with(
+      weft("train --arch gmlp --positions none --data " + (folder / "rows.csv") + " --out " + (folder / "x")), 2,
+      "--positions is for rows of numbers, but the rows of --data are texts"));
+  CHECK(fails_with(weft("train --arch gmlp --positions none --text " + waves + " --out " + (folder / "x")), 2,
+                   "--positions requires --data"));
+  CHECK(fails_with(
+      weft("train --from " + (folder / "plain") + " --positions none --data " + waves + " --out " + (folder / "x")), 2,
+      "--positions"));
 }
 
 }  // namespace weft::test

@@ -167,6 +167,8 @@ void check_row_options(const TrainOptions& o, weft::Task task, weft::RowContent 
   if (content != weft::RowContent::pictures) check_no_picture_options(o, content);
   if (content != weft::RowContent::texts) check_no_text_options(o, content);
   else check_text_options(o, task);
+  if (content == weft::RowContent::texts && !o.positions.empty())
+    throw UsageError("--positions is for rows of numbers, but the rows of --data are texts");
 }
 
 // Adds a note for each set with rows that are longer than the model's sequences.
@@ -176,6 +178,13 @@ void note_long_rows(const DividedRows& rows, const weft::RowTask& task, std::int
                                   {&rows.validation, "the validation set"},
                                   {&rows.test, "the test set"}})
     if (const std::string note = long_rows_note(*set, task, longest, name); !note.empty()) notes.push_back(note);
+}
+
+// Sets the kind of positions that --positions names. Learned positions need the length of the sequences.
+void set_positions(const TrainOptions& o, std::int64_t length, weft::InputSpec& input) {
+  if (o.positions.empty()) return;
+  input.positions = o.positions;
+  if (o.positions == "learned" && !input.is_picture()) input.length = length;
 }
 
 // Returns the input format of the new model. With --from, it is that of the given model. Otherwise, it depends on the
@@ -208,8 +217,10 @@ weft::RowTask planned_task(const TrainOptions& o, weft::ModelSpec& spec, const w
     spec.vocabulary = task.tokenizer->size();
     return task;
   }
-  spec.input = task.input = input_of(o, from, training);
+  spec.input = input_of(o, from, training);
   if (from == nullptr && o.model.has_usual_length()) set_length(spec, weft::longest_row(training, spec.input));
+  set_positions(o, usual_length(*outline(spec)), spec.input);
+  task.input = spec.input;
   return task;
 }
 
@@ -272,6 +283,7 @@ Training load_series(const TrainOptions& o, weft::ModelSpec spec, const weft::Ch
                        ", but --frames names other columns: " + o.frames);
     rows.input = from->model->input();
   }
+  set_positions(o, length, rows.input);
   Training made;
   made.notes.push_back(o.data + ": " + series.format + "; " + grouped(series.rows()) + " rows, " + o.split +
                        " % for training, validation and test, in this order");

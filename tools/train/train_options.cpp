@@ -29,6 +29,14 @@ void set_folds(TrainOptions& o, const std::string& typed) {
     o.fold = number_in(Range<std::int64_t>{.lowest = 1, .highest = o.folds}, typed.substr(0, slash)) - 1;
 }
 
+// Reads --positions.
+void set_position_kind(TrainOptions& o, const std::string& name) {
+  const std::vector<std::string> kinds = weft::position_kinds();
+  if (std::find(kinds.begin(), kinds.end(), name) == kinds.end())
+    throw weft::Error("expected one of " + list(kinds) + ", got \"" + name + "\"");
+  o.positions = name;
+}
+
 // Checks the value of --pad-to.
 void check_length(const std::string& typed) try {
   (void)number_in(Range<std::int64_t>{2}, typed);
@@ -105,6 +113,14 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
   command.add_flag("--flips", o.flips, "Pictures: mirror a random half of the training pictures from left to right")
       ->group(group)
       ->needs(data);
+  auto* positions =
+      add_option(
+          command, "--positions", "NAME", [&o](const std::string& name) { set_position_kind(o, name); },
+          help_text("Rows of numbers: position embeddings of the frames or patches: " + list(weft::position_kinds()) +
+                        ". With architecture, they are those that the architecture also adds to tokens",
+                    "", weft::InputSpec().positions))
+          ->group(group)
+          ->needs(data);
   auto* frames =
       add_text(command, "--frames", "NAMES", o.frames,
                "Series: columns of numbers that the model reads, separated by commas. The rows of --data are "
@@ -128,6 +144,7 @@ void add_data_options(CLI::App& command, TrainOptions& o) {
                    ->group(group);
   for (const char* chosen : {"--tokenizer", "--vocabulary-size", "--min-count"})
     from->excludes(command.get_option(chosen));
+  from->excludes(positions);
 }
 
 void add_training_options(CLI::App& command, TrainOptions& o) {

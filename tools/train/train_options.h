@@ -39,6 +39,7 @@ struct TrainOptions {
   std::string balance;                       // one of weft::balances(); empty: none
   std::optional<double> focal, huber;        // see weft::ObjectiveOptions
   std::optional<std::int64_t> patch, shift;  // for pictures
+  std::string positions;                     // for rows of numbers: one of weft::position_kinds(); empty: the default
   std::optional<std::int64_t> dimensions;    // of a text's vector, for the task retrieval
   std::optional<std::int64_t> loaders;       // see weft::TrainOptions
   std::optional<double> ema;                 // see weft::TrainOptions

@@ -82,6 +82,8 @@ OutputSpec output_spec(const Tensor& targets);
 /// empty.
 Tensor in_unit(const Tensor& y, const OutputSpec& spec);
 
+/// Returns the values that InputSpec::positions may have.
+std::vector<std::string> position_kinds();
 /// Throws an Error if a size is below its minimum, if the patch doesn't divide the picture, if the name of the
 /// positions is unknown, if learned positions have no length, or if mean and deviation are not finite or not given for
 /// each channel.
