@@ -17,7 +17,7 @@ using nlohmann::json;
 const std::string short_run = tiny_sizes + "--steps 30 --eval-every 2 --lr 0.03 --schedule constant --threads 1 ";
 
 // 60 rows of words, with a label for the task that a model learns only approximately.
-std::string rows_for(const std::string& task) {
+std::string noisy_rows(const std::string& task) {
   const std::vector<std::string> words{"red", "green", "blue", "cold", "warm"};
   std::string csv = "text,label\n";
   for (std::size_t i = 0; i < 60; ++i) {
@@ -81,7 +81,7 @@ TEST_CASE("--best-by: every metric of every task, the highest or the lowest, als
     CAPTURE(c.typed);
     const TemporaryFolder folder;
     const bool is_series = c.task == "forecast";
-    folder.write("rows.csv", is_series ? series() : rows_for(c.task));
+    folder.write("rows.csv", is_series ? series() : noisy_rows(c.task));
     const std::string run = folder / "run";
     const Outcome trained = weft("train --arch gmlp --data " + (folder / "rows.csv") + " --best-by " + c.typed +
                                  short_run + (is_series ? "--frames x --target x" : "--min-count 1 --validation 0.4") +
@@ -115,7 +115,7 @@ TEST_CASE("--best-by: an unknown metric is an error that lists those of the task
                                                        {"retrieval", "loss, recall@1, recall@10"}};
   for (const auto& [task, names] : cases) {
     CAPTURE(task);
-    folder.write("rows.csv", rows_for(task));
+    folder.write("rows.csv", noisy_rows(task));
     CHECK(fails_with(
         weft("train --arch gmlp --min-count 1 --best-by recall --data " + (folder / "rows.csv") + short_run +
              "--task " + task + " --out " + (folder / "run")),
@@ -126,7 +126,7 @@ TEST_CASE("--best-by: an unknown metric is an error that lists those of the task
 
 TEST_CASE("--best-by: --patience says whether no lower or no higher value was found") {
   const TemporaryFolder folder;
-  folder.write("rows.csv", rows_for("regression"));
+  folder.write("rows.csv", noisy_rows("regression"));
   const std::pair<const char*, const char*> cases[] = {{"mae", "no lower validation MAE in 2"},
                                                        {"r2", "no higher validation R2 in 2"},
                                                        {"loss", "no lower validation l"}};

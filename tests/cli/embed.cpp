@@ -126,7 +126,7 @@ TEST_CASE("embeddings: --pooling of embed and nearest, and what refuses it") {
            (folder / "pairs.csv") + " --columns text=body,label=title --out " + (folder / "search"))
           .code == 0);
   for (const std::string pooling : {"first", "mean"})
-    for (const std::string command :
+    for (const std::string& command :
          {"embed " + (folder / "search") + " " + texts, "nearest " + (folder / "search") + " " + texts + " red"})
       CHECK(fails_with(weft(command + " --pooling " + pooling), 2,
                        "--pooling can't be used with the task retrieval, whose models output one vector"));

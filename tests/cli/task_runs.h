@@ -90,7 +90,8 @@ inline std::vector<double> numbers_in(const std::string& lines) {
   return numbers;
 }
 
-// Returns the relative difference of two lists, ‖a - b‖ / ‖b‖, or infinity if they have different sizes. Not all of b may be 0.
+// Returns the relative difference of two lists, ‖a - b‖ / ‖b‖, or infinity if they have different sizes. Not all of b
+// may be 0.
 inline double difference(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size()) return INFINITY;
   double squares = 0, of_b = 0;
