@@ -44,12 +44,19 @@ std::vector<std::int64_t> framed_pair(const SpecialIds& special, const std::vect
 
 bool is_pair(const std::string& text) { return text.find(pair_separator) != std::string::npos; }
 
-std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length) {
+std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length,
+                                            std::atomic<std::int64_t>* truncated) {
+  const SpecialIds& special = tokenizer.special();
   const std::size_t end = text.find(pair_separator);
-  if (end == std::string::npos) return framed(tokenizer.special(), tokenizer.encode(text), length);
+  const bool is_single = end == std::string::npos;
   const std::string_view whole = text;
-  return framed_pair(tokenizer.special(), tokenizer.encode(whole.substr(0, end)),
-                     tokenizer.encode(whole.substr(end + 1)), length);
+  std::vector<std::int64_t> first = tokenizer.encode(whole.substr(0, end));
+  const std::vector<std::int64_t> second =
+      is_single ? std::vector<std::int64_t>() : tokenizer.encode(whole.substr(end + 1));
+  const std::int64_t between = !is_single && (special.sep || special.cls);
+  const std::int64_t marks = special.cls.has_value() + special.sep.has_value() + between;
+  if (truncated != nullptr && std::ssize(first) + std::ssize(second) + marks > length) ++*truncated;
+  return is_single ? framed(special, std::move(first), length) : framed_pair(special, first, second, length);
 }
 
 std::vector<std::string> words_of(const std::string& text) {

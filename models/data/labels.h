@@ -1,5 +1,6 @@
 // The input and output of classifiers.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,8 +19,12 @@ std::vector<std::int64_t> framed(const SpecialIds& special, std::vector<std::int
 bool is_pair(const std::string& text);
 
 // Returns a row's tokens. For a single text these are the tokens of framed(). For a pair of texts (text_pair) they are
-// [cls] first [sep] second [sep].
-std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length);
+// [cls] first [sep] second [sep]. If the row is truncated to `length` tokens, adds 1 to `truncated`.
+std::vector<std::int64_t> classifier_tokens(const Tokenizer& tokenizer, const std::string& text, std::int64_t length,
+                                            std::atomic<std::int64_t>* truncated = nullptr);
+// Does the same as encode_rows(), and adds the number of truncated rows to `truncated`.
+Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& texts, std::int64_t longest,
+                   std::int64_t pad_to, std::atomic<std::int64_t>* truncated);
 
 // Returns the words, which are separated by white space.
 std::vector<std::string> words_of(const std::string& text);

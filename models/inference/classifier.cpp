@@ -70,7 +70,7 @@ std::vector<std::int64_t> Classifier::row_of(const std::string& text) const {
                                                 : std::numeric_limits<std::int64_t>::max();
   const WrongBytes wrong = wrong_bytes(text, 0);
   if (!wrong.what.empty()) throw Error("[classifier] " + wrong.what + "; expected a text in UTF-8 without zero bytes");
-  std::vector<std::int64_t> row = classifier_tokens(*checkpoint_.tokenizer, text, length);
+  std::vector<std::int64_t> row = classifier_tokens(*checkpoint_.tokenizer, text, length, truncated_.get());
   if (info.pad_to > 0)
     row.resize(static_cast<std::size_t>(info.pad_to), checkpoint_.tokenizer->special().pad.value_or(pad_id));
   return row;

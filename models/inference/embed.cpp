@@ -80,7 +80,7 @@ Tensor Embedder::vector_of(const std::string& text) const {
   const std::int64_t longest = info.pad_to > 0   ? info.pad_to
                                : info.length > 0 ? info.length
                                                  : std::max<std::int64_t>(model.max_length(), 0);
-  const Tensor tokens = encode_rows(*checkpoint_->tokenizer, {text}, longest, info.pad_to);
+  const Tensor tokens = encode_rows(*checkpoint_->tokenizer, {text}, longest, info.pad_to, truncated_.get());
   return reshape(raw::convert(normalized(pooled(tokens)), DType::f32), {-1});
 }
 

@@ -27,6 +27,11 @@ Tensor encode_tensor(const Tokenizer& tokenizer, std::string_view text) {
 
 Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& texts, std::int64_t longest,
                    std::int64_t pad_to) {
+  return encode_rows(tokenizer, texts, longest, pad_to, nullptr);
+}
+
+Tensor detail::encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& texts, std::int64_t longest,
+                           std::int64_t pad_to, std::atomic<std::int64_t>* truncated) {
   return guard_memory("tokenizer", [&] {
     if (longest < 0 || pad_to < 0 || (longest > 0 && pad_to > longest))
       throw Error("[tokenizer] expected 0 <= pad_to <= longest, got " + std::to_string(pad_to) + " and " +
@@ -36,7 +41,7 @@ Tensor encode_rows(const Tokenizer& tokenizer, const std::vector<std::string>& t
     std::vector<std::vector<std::int64_t>> rows;
     std::int64_t length = std::max<std::int64_t>(pad_to, 1), shortest = most;
     for (const std::string& text : texts) {
-      rows.push_back(classifier_tokens(tokenizer, text, most));
+      rows.push_back(classifier_tokens(tokenizer, text, most, truncated));
       length = std::max<std::int64_t>(length, std::ssize(rows.back()));
       shortest = std::min<std::int64_t>(shortest, std::ssize(rows.back()));
     }

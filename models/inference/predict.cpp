@@ -75,7 +75,7 @@ Tensor Predictor::output_of(const std::string& text) const {
     return checkpoint_.model->forward(input_of_numbers(text, checkpoint_));
   }
   check_text(text);
-  return output_for(classifier_tokens(*checkpoint_.tokenizer, text, most_tokens(checkpoint_)));
+  return output_for(classifier_tokens(*checkpoint_.tokenizer, text, most_tokens(checkpoint_), truncated_.get()));
 }
 
 // Returns the tags of a row of numbers. Its frames are numbered from 1.

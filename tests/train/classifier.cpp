@@ -172,6 +172,16 @@ TEST_CASE("classifier: padding changes the results, so rows are padded as in tra
   }
 }
 
+TEST_CASE("classifier: the number of texts that were truncated") {
+  const Classifier classifier(std::move(made("gmlp", Padding::exact).checkpoint));
+  const std::string nine = "red one two and north red one two and", five = "red one two and north";
+  (void)classifier.probabilities(
+      std::vector<std::string>{nine, five, text_pair(five, "red one two")});  // [cls] is the tenth
+  CHECK(classifier.truncated() == 0);
+  (void)classifier.probabilities(std::vector<std::string>{nine + " red", five, text_pair(five, "red one two and")});
+  CHECK(classifier.truncated() == 2);
+}
+
 TEST_CASE("classifier: threads may share a classifier") {
   const Classifier classifier(std::move(made("tnn", Padding::exact).checkpoint));
   const std::vector<std::string> texts = some_texts(12);

@@ -69,7 +69,7 @@ class Answers {
       Fields rows;
       for (const std::string& text : texts) rows.push_back(row_of(text));
       all = classifier_.probabilities(rows);
-      long_rows_.add(rows);
+      long_rows_.add_read(rows, classifier_.truncated());
     } catch (const weft::Error&) {
       for (std::size_t i = 0; i < texts.size(); ++i) {
         try {

@@ -90,9 +90,6 @@ int forecast(const PredictCommand& o, const weft::Checkpoint& checkpoint) {
   return 0;
 }
 
-// A tagger of texts reads a long text in several pieces, so it truncates none.
-bool reads_in_pieces(const weft::Model& model) { return model.task() == weft::Task::tagging && model.vocabulary() > 0; }
-
 int predict(const PredictCommand& o) {
   weft::Checkpoint checkpoint = o.checkpoint.load();
   if (const weft::Task task = checkpoint.model->task(); o.threshold && task != weft::Task::multilabel)
@@ -101,7 +98,6 @@ int predict(const PredictCommand& o) {
   if (checkpoint.model->task() == weft::Task::forecast) return forecast(o, checkpoint);
   const weft::Predictor predictor(std::move(checkpoint));
   const TextColumns columns = columns_of_run(run_of(o.checkpoint.path()));
-  const bool in_pieces = reads_in_pieces(*predictor.checkpoint().model);
   LongRows long_rows(predictor.checkpoint());
   std::string name;
   for_each_text(o.file, o.data_options, columns, predictor.checkpoint(),
@@ -113,7 +109,7 @@ int predict(const PredictCommand& o) {
                     throw weft::Error(place.name() + ": " + error.what());
                   }
                   if (!(std::cout << answer << std::flush)) throw weft::Error("can't write to standard output");
-                  if (!in_pieces) long_rows.add({text});
+                  long_rows.add_read({text}, predictor.truncated());
                   name = place.file;
                 });
   if (const std::string note = long_rows.note(name); !note.empty()) std::cerr << note << std::endl;

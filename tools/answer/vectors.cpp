@@ -62,7 +62,7 @@ void for_each_vector(const std::string& file, const DataOptions& data_options, c
   LongRows long_rows(embedder.checkpoint());
   const auto flush = [&] {
     const std::vector<float> all = vectors_of(texts, first, embedder).to_vector<float>();
-    long_rows.add(texts);
+    long_rows.add_read(texts, embedder.truncated());
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i) * embedder.dimensions();
       use(texts[i], {begin, begin + embedder.dimensions()});

@@ -32,6 +32,12 @@ void LongRows::add(const std::vector<std::string>& rows) {
   long_ += found;
 }
 
+void LongRows::add_read(const std::vector<std::string>& rows, std::int64_t truncated) {
+  if (task_.input.defined()) return add(rows);
+  all_ += std::ssize(rows);
+  long_ = truncated;
+}
+
 void LongRows::add(const weft::LabeledTexts& rows) {
   add(rows.texts);
   if (task_.targets.task != weft::Task::retrieval) return;

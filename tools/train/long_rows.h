@@ -11,10 +11,14 @@ class LongRows {
  public:
   // `longest` is the maximum number of tokens or frames in a sequence; 0: no limit.
   LongRows(weft::RowTask task, std::int64_t longest) : task_(std::move(task)), longest_(longest) {}
-  // For rows that weft classify, predict or embed gives to the checkpoint's model.
+  // For rows that the checkpoint's model reads.
   explicit LongRows(const weft::Checkpoint& checkpoint);
 
+  // Adds rows. Encodes texts to count their tokens.
   void add(const std::vector<std::string>& rows);
+  // Adds rows that a Classifier, Predictor or Embedder has read. `truncated` is the number of texts that it has truncated
+  // so far, so texts need not be encoded again.
+  void add_read(const std::vector<std::string>& rows, std::int64_t truncated);
   // For the task retrieval, the labels are texts, too.
   void add(const weft::LabeledTexts& rows);
   // Returns "texts of SET with more than 256 tokens, which are truncated: 12 of 6,000", or "" if no row is too long.

@@ -1,6 +1,7 @@
 /// \file
 /// Classifier: a trained model that labels texts.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,12 +47,16 @@ class Classifier {
                                double threshold = 0) const;
   /// Returns the most probable label of a text.
   Prediction operator()(const std::string& text) const;
+  /// Returns the number of texts in all calls so far that were too long, and were therefore truncated. Rows of numbers
+  /// don't count.
+  std::int64_t truncated() const noexcept { return *truncated_; }
 
  private:
   std::vector<std::int64_t> row_of(const std::string& text) const;
   ModelInput input_of(const std::string& text) const;
 
   Checkpoint checkpoint_;
+  std::unique_ptr<std::atomic<std::int64_t>> truncated_ = std::make_unique<std::atomic<std::int64_t>>(0);
 };
 
 }  // namespace weft

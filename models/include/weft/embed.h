@@ -1,6 +1,7 @@
 /// \file
 /// Vectors that represent texts, and the search for the vectors that are nearest to a query.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -40,6 +41,9 @@ class Embedder {
   std::int64_t dimensions() const noexcept { return dimensions_; }
   /// The checkpoint that the constructor received.
   const Checkpoint& checkpoint() const noexcept { return *checkpoint_; }
+  /// Returns the number of texts in all calls so far that were too long, and were therefore truncated. Copies of the
+  /// object share the number.
+  std::int64_t truncated() const noexcept { return *truncated_; }
 
  private:
   Tensor pooled(const Tensor& tokens) const;
@@ -48,6 +52,7 @@ class Embedder {
   std::shared_ptr<const Checkpoint> checkpoint_;
   Pooling pooling_;
   std::int64_t dimensions_;
+  std::shared_ptr<std::atomic<std::int64_t>> truncated_ = std::make_shared<std::atomic<std::int64_t>>(0);
 };
 
 /// A vector found by nearest().

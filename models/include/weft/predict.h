@@ -1,6 +1,9 @@
 /// \file
 /// Predictor: a trained model that predicts numbers, several labels, or tags from texts.
 #pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,12 +43,17 @@ class Predictor {
   /// Does the same for several texts. The threads of the current Context share the work.
   std::vector<std::vector<std::pair<std::string, std::string>>> tags(const std::vector<std::string>& texts) const;
 
+  /// Returns the number of texts in all calls so far that were too long, and were therefore truncated. Rows of numbers
+  /// and the texts of tags() don't count.
+  std::int64_t truncated() const noexcept { return *truncated_; }
+
  private:
   Tensor output_of(const std::string& text) const;
   std::vector<std::pair<std::string, std::string>> tags_of_frames(const std::string& row) const;
   Tensor output_for(const std::vector<std::int64_t>& ids) const;
 
   Checkpoint checkpoint_;
+  std::unique_ptr<std::atomic<std::int64_t>> truncated_ = std::make_unique<std::atomic<std::int64_t>>(0);
 };
 
 }  // namespace weft
