@@ -152,6 +152,8 @@ TEST_CASE("positions: --positions chooses the position embeddings of frames and 
       REQUIRE(weft("train --config " + run + "/run.json --steps 3 --out " + (folder / "again") + " --overwrite").code ==
               0);
       CHECK(folder.read(kind + "/last/model.safetensors") == folder.read("again/last/model.safetensors"));
+      CHECK(number_after(weft("info --config " + run + "/run.json").out, "parameters ") ==
+            number_after(weft("info --checkpoint " + run).out, "parameters "));
     }
   CHECK(train("gmlp", "", "plain").code == 0);
   CHECK_FALSE(contains(folder.read("plain/run.json"), "positions\": \""));

@@ -82,6 +82,10 @@ TEST_CASE("report's curves: a run's test is not a point, and the run's measure c
   CHECK(m["best"]["step"] == 8);  // among equal metrics, the one with the lower loss
   CHECK(parse_metrics(text, "m", {"accuracy", true})["best"]["step"] == 6);  // as if it were an error
   CHECK(parse_metrics(text, "m")["best"]["step"] == 6);
+  const std::string missing =
+      "{\"step\":2,\"validation_loss\":3,\"accuracy\":0.9}\n{\"step\":4,\"validation_loss\":2,\"accuracy\":null}\n"
+      "{\"step\":6,\"validation_loss\":1,\"accuracy\":0.6}\n";
+  CHECK(parse_metrics(missing, "m", {"accuracy", false})["best"]["step"] == 2);
   CHECK(message("{\"step\":1,\"test_loss\":\"x\"}\n") ==
         "\"m\" line 1: expected \"test_loss\" to be a number, got \"x\"");
 }

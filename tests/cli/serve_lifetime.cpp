@@ -196,6 +196,24 @@ TEST_CASE("serve: a connection takes several requests, with large bodies, until 
   CHECK(outcome.code == 0);
 }
 
+// What follows a head that is too long is not another request.
+TEST_CASE("serve: a head that is too long gets one answer") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm --max-body 9223372036854775807", [&](const Served& served) {
+    const int socket = connect(served);
+    std::string request = "GET /health HTTP/1.1\r\n";
+    while (request.size() < 70000) request += "A: b\r\n";
+    send(socket, request + "\r\nGET /health HTTP/1.1\r\n\r\n");
+    const std::string answers = receive(socket, '\0');
+    CHECK(answers.find("HTTP/1.1 2") == std::string::npos);
+    CHECK(answers.find("HTTP/1.1 ") == answers.rfind("HTTP/1.1 "));
+    ::close(socket);
+    CHECK(post(served, "/tokenize", std::string(100000, ' ') + R"({"text": "fox"})").status == 200);
+  });
+  CHECK(outcome.code == 0);
+}
+
 // A client sends the beginning of a request, and then the same bytes again and again. The systems of both sides keep a
 // few MiB that the server hasn't read.
 TEST_CASE("serve: endless heads and lengths of chunks lose their connection") {

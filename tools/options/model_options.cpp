@@ -53,6 +53,8 @@ ConfigFile read_config(const std::string& text, const std::string& path) {
     file.input.height = run_setting(text, "found", "height", 0);
     file.input.width = run_setting(text, "found", "width", 0);
     file.input.patch = run_setting(text, "found", "patch", 1);
+    file.input.length = run_setting(text, "found", "length", 0);
+    if (const std::string kind = run_text(text, "found", "positions"); !kind.empty()) file.input.positions = kind;
     file.fields = json(file.fields["model"]);
   }
   file.arch = take_text(file.fields, "arch", path);

@@ -132,7 +132,7 @@ Json best_of(const Table& evaluations, const Criterion& best_by) {
   if (losses == nullptr) return nullptr;
   const auto is_better = [&](std::size_t i, std::size_t best) {
     if (metrics != nullptr && (*metrics)[i] != (*metrics)[best])
-      return ((*metrics)[i] < (*metrics)[best]) == best_by.lower_is_better;
+      return best_by.lower_is_better ? (*metrics)[i] < (*metrics)[best] : (*metrics)[i] > (*metrics)[best];
     return (*losses)[i] < (*losses)[best];
   };
   std::size_t best = losses->size();

@@ -3,6 +3,7 @@
 #include <weft/error.h>
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "console/number.h"
@@ -83,8 +84,9 @@ struct HttpServer::Impl {
 
   // Each byte of a body may come in a chunk of its own, whose length and line ends are five more bytes.
   static RequestLimits limits(const Settings& settings) {
-    return {max_head, std::min<double>(socket_seconds, settings.timeout),
-            max_head + 6 * static_cast<std::size_t>(settings.max_body), settings.timeout};
+    constexpr std::size_t most = (std::numeric_limits<std::size_t>::max() - max_head) / 6;
+    const std::size_t body = std::min(static_cast<std::size_t>(settings.max_body), most);
+    return {max_head, std::min<double>(socket_seconds, settings.timeout), max_head + 6 * body, settings.timeout};
   }
 
   // The option SO_REUSEPORT, which httplib sets by default, would let two servers share a port.
@@ -237,8 +239,9 @@ struct HttpServer::Impl {
   static void describe_error(Response& response) {
     if (!response.body.empty() || response.has_header("Content-Type")) return;
     set_error(response, HttpError(response.status, "invalid_request",
-                                  "expected a request in the form of HTTP/1.1, with a head of at "
-                                  "most 64 KiB that arrives within 10 seconds"));
+                                  "expected a request in the form of HTTP/1.1, with a head of at most 64 KiB that "
+                                  "arrives within 10 seconds, and with "
+                                  "lines of at most 8 KiB"));
   }
 
   static void on_exception(Response& response, const std::exception_ptr& error) {

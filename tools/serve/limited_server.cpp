@@ -1,6 +1,6 @@
 #include "serve/limited_server.h"
 
-#ifndef CPPHTTPLIB_MAX_LINE_LENGTH
+#ifndef CPPHTTPLIB_HEADER_MAX_COUNT
 
 #include <algorithm>
 #include <chrono>
@@ -26,11 +26,14 @@ class LimitedStream final : public httplib::Stream {
   }
 
   ssize_t read(char* bytes, std::size_t count) override {
-    if (bytes_ == 0 || Clock::now() > until_) return -1;
-    const ssize_t got = stream_.read(bytes, std::min(count, bytes_));
+    const bool is_over = bytes_ == 0 || Clock::now() > until_;
+    const ssize_t got = is_over ? -1 : stream_.read(bytes, std::min(count, bytes_));
     if (got > 0) bytes_ -= static_cast<std::size_t>(got);
+    else has_failed_ = true;
     return got;
   }
+
+  bool has_failed() const { return has_failed_; }
 
   ssize_t write(const char* bytes, std::size_t count) override { return stream_.write(bytes, count); }
   bool is_readable() const override { return stream_.is_readable(); }
@@ -43,6 +46,7 @@ class LimitedStream final : public httplib::Stream {
   httplib::Stream& stream_;
   std::size_t bytes_;  // that may still arrive
   Clock::time_point until_;
+  bool has_failed_ = false;
 };
 
 }  // namespace
@@ -83,11 +87,12 @@ bool LimitedServer::wait_for_request(socket_t socket) const {
   return false;
 }
 
-// httplib calls `end_head` between the head and the body of a request. From version 0.18 on, it expects the addresses.
+// httplib calls `end_head` between the head and the body of a request. From version 0.18 on, it expects the addresses. If
+// the request is incomplete, it may answer with an error, but what follows isn't the beginning of another request.
 bool LimitedServer::answer_request(httplib::Stream& stream, bool is_last, bool& has_to_close) {
   LimitedStream limited(stream, limits_.head_bytes, limits_.head_seconds);
   const auto end_head = [&](httplib::Request&) { limited.allow(limits_.body_bytes, limits_.body_seconds); };
-  return [&](auto& server) {
+  const bool is_answered = [&](auto& server) {
     if constexpr (requires { server.process_request(limited, is_last, has_to_close, end_head); }) {
       return server.process_request(limited, is_last, has_to_close, end_head);
     } else {
@@ -98,6 +103,8 @@ bool LimitedServer::answer_request(httplib::Stream& stream, bool is_last, bool& 
       return server.process_request(limited, ip, port, local_ip, local_port, is_last, has_to_close, end_head);
     }
   }(*this);
+  has_to_close |= limited.has_failed();
+  return is_answered;
 }
 
 }  // namespace serve

@@ -1,5 +1,6 @@
-// An HTTP server that limits what a client may send before its request is answered. From version 0.20.1 on, httplib
-// limits the lines of a request itself. Earlier versions read heads of any length into memory, however slowly they come.
+// An HTTP server that limits what a client may send before its request is answered. From version 0.22 on, httplib limits
+// the lines of a request and their number itself. Until version 0.18, it reads heads of any length into memory, however
+// slowly they come. For the versions between, see WeftDependencies.cmake.
 #pragma once
 #include <httplib.h>
 
@@ -18,7 +19,7 @@ struct RequestLimits {
 
 class LimitedServer final : public httplib::Server {
  public:
-#ifdef CPPHTTPLIB_MAX_LINE_LENGTH
+#ifdef CPPHTTPLIB_HEADER_MAX_COUNT
   explicit LimitedServer(const RequestLimits&) {}
 #else
   explicit LimitedServer(const RequestLimits& limits) : limits_(limits) {}

@@ -27,7 +27,7 @@ weft::Metric metric_of(const std::string& best_by, const weft::Data& data) {
     const std::vector<weft::Metric> measured = meter->metrics();
     all.insert(all.end(), measured.begin(), measured.end());
   }
-  const std::string wanted = best_by == "f1" ? "macro-f1" : typed_name(best_by);
+  const std::string typed = typed_name(best_by), wanted = typed == "f1" ? "macro-f1" : typed;
   std::vector<std::string> names;
   for (weft::Metric& metric : all) {
     metric.value = 0;

@@ -179,6 +179,8 @@ std::string describe_run(const CLI::App& command, const TrainOptions& o, const T
   const weft::InputSpec& input = model.input();
   if (input.channels > 0) run["found"]["channels"] = input.channels;
   if (input.height > 0) run["found"].update({{"height", input.height}, {"width", input.width}, {"patch", input.patch}});
+  if (input.positions != weft::InputSpec().positions) run["found"]["positions"] = input.positions;
+  if (input.length > 0) run["found"]["length"] = input.length;
   if (!training.columns.empty()) run["found"]["columns"] = training.columns;
   if (!training.second_columns.empty()) run["found"]["second-columns"] = training.second_columns;
   run["machine"] = {{"threads", context.threads()}, {"instruction set", weft::isa_name(context.isa())}};

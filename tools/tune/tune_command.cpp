@@ -274,7 +274,7 @@ void begin(TuneOptions& o) {
   if (fs::exists(search_path(o.out), ignored))
     throw Error("\"" + o.out + "\" already contains a search: --resume " + o.out +
                 " continues it, and --out names another folder");
-  if (fs::exists(o.out, ignored) && !fs::is_empty(o.out, ignored))
+  if (fs::exists(o.out, ignored) && !(fs::is_directory(o.out, ignored) && fs::is_empty(o.out, ignored)))
     throw Error("\"" + o.out + "\" is not an empty folder: give a new or an empty folder for the search");
   if (!fs::exists(o.data, ignored)) throw Error("\"" + o.data + "\": no such file or folder");
   o.data = fs::absolute(o.data).lexically_normal().string();
@@ -288,7 +288,8 @@ void begin(TuneOptions& o) {
 // Returns the folder of a search without --out: "train-tune" for the data train.csv.
 std::string usual_folder(const std::string& data) {
   const fs::path path = fs::absolute(data).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).stem().string() + "-tune";
+  if (!path.has_filename()) return path.parent_path().filename().string() + "-tune";
+  return (fs::is_directory(path) ? path.filename() : path.stem()).string() + "-tune";
 }
 
 // Returns the names of the fixed options. Throws a UsageError for an option that weft tune itself sets.
