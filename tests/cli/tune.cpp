@@ -195,12 +195,18 @@ TEST_CASE("tune: without --out, the folder has the name of the data") {
   CHECK(trials_of(folder, "here/rows-tune").size() == 2);
   CHECK(contains(weft("tune --help").out, "NAME-tune in the current folder"));
 
-  // The name of a folder, even if it is given with a slash at its end.
+  // The whole name of a folder, even if it is given with a slash at its end.
   for (int i = 0; i < 20; ++i)
     for (const std::string label : {"cold", "warm"})
-      folder.write("news/" + label + "/" + std::to_string(i), label + " day " + std::to_string(i) + "\n");
-  CHECK(here("--data ../news/ --trials 1" + short_trials).code == 0);
-  CHECK(trials_of(folder, "here/news-tune").size() == 1);
+      folder.write("news.v1/" + label + "/" + std::to_string(i), label + " day " + std::to_string(i) + "\n");
+  CHECK(here("--data ../news.v1/ --trials 1" + short_trials).code == 0);
+  CHECK(trials_of(folder, "here/news.v1-tune").size() == 1);
+  CHECK(
+      fails_with(here("--data ../news.v1 --trials 1" + short_trials), 1, "\"news.v1-tune\" already contains a search"));
+
+  folder.write("here/other-tune", "");
+  folder.write("other.csv", first_word_rows());
+  CHECK(fails_with(here("--data ../other.csv --trials 1" + short_trials), 1, "\"other-tune\" is not an empty folder"));
 }
 
 TEST_CASE("tune: --best-by an error, of which the lowest is the best") {
