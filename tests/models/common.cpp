@@ -179,6 +179,8 @@ TEST_CASE("Linear: its copies of the weight are updated with the weight") {
   baseline.set_isa(available_isas().front());
   const ContextScope scope(baseline);
   check();
+  Parameter(layer.weight).assign(Random(5).normal({7, 5}, 0, 1));  // even if the instruction set has not changed
+  check();
   const std::size_t before = baseline.memory().use().current;
   check();
   CHECK(baseline.memory().use().current == before);

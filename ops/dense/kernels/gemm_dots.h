@@ -44,7 +44,10 @@ WEFT_INLINE inline void put_columns(Vec<T> v, int columns, Computed<T>* c, std::
   }
 }
 
-// Computes R × C dot products together. Prefetches columns prefetch_begin … prefetch_end of b.
+// Computes R × C dot products together. Prefetches columns prefetch_begin … prefetch_end of b if all columns of b are
+// contiguous. They are prefetched in the order of their addresses, because the processor reads much slower from C
+// columns in turn than from one stream.
+// bench: weft-bench --benchmark_filter='gemm-nt-cold'
 template <int R, int C, class T>
 void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, Computed<T>* c,
                std::int64_t c_row, std::int64_t c_column, bool accumulate, int prefetch_begin,
@@ -65,10 +68,18 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
       });
     });
   };
+  const T* next = b + prefetch_begin * b_column;
+  const std::int64_t ahead = b_column == k ? prefetch_end - prefetch_begin : 0;  // number of columns to prefetch
+  const auto prefetch = [&](std::int64_t p) WEFT_INLINE {
+    constexpr std::int64_t line = 64 / sizeof(T), lines = (C * H * width + line - 1) / line;
+    if (ahead == C) repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(next + C * p + i.value * line); });
+    else
+      for (std::int64_t i = ahead * p; i < ahead * (p + H * width); i += line) __builtin_prefetch(next + i);
+  };
   std::int64_t p = 0;
   for (; p + H * width <= k; p += H * width) {
     repeat<H>([&](auto h) WEFT_INLINE { step(sums[h.value], p + h.value * width, width); });
-    for (int j = prefetch_begin; j < prefetch_end; ++j) __builtin_prefetch(b + j * b_column + p);
+    prefetch(p);
   }
   // All lanes beyond k add 0, so that -0 becomes 0 in the same lanes for vectors of any length.
   if (p < k)
@@ -84,8 +95,7 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   });
 }
 
-// Computes C columns for all rows. The columns stay in cache. Every pass prefetches a part of the next columns, which
-// are too short for the hardware to recognize a stream.
+// Computes C columns for all rows. The columns stay in cache. Every pass prefetches a part of the next columns.
 template <int C, class T>
 void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column,
                  Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
