@@ -41,10 +41,12 @@ weft_status call(const char* function, F&& f) noexcept {
 
 [[noreturn]] inline void fail_argument(const std::string& message) { throw CallError(WEFT_INVALID_ARGUMENT, message); }
 
-// Checks the size that the caller's struct contains. `init` is the name of the macro that initializes the struct.
+// Checks the size that the caller's struct contains. `init` is the name of the macro that initializes the struct, and
+// `smallest` is the size of the struct in the oldest version of weft that had it.
 template <class Options>
-void check_struct_size(const Options& options, const char* type, const char* init) {
-  if (options.struct_size < sizeof(Options))
+void check_struct_size(const Options& options, const char* type, const char* init,
+                       std::size_t smallest = sizeof(Options)) {
+  if (options.struct_size < smallest)
     fail_argument("options->struct_size is " + std::to_string(options.struct_size) + ", expected sizeof(" + type +
                   "), " + std::to_string(sizeof(Options)) + ": initialize it with " + init);
 }

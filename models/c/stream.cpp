@@ -1,4 +1,5 @@
 // The functions for streams and generation in weft/weft_c.h.
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -13,7 +14,8 @@ namespace {
 GenerateOptions options_of(const weft_generate_options* given) {
   GenerateOptions options;
   if (given == nullptr) return options;
-  check_struct_size(*given, "weft_generate_options", "WEFT_GENERATE_OPTIONS_INIT");
+  constexpr std::size_t smallest = offsetof(weft_generate_options, speculate);  // its size in weft 0.2
+  check_struct_size(*given, "weft_generate_options", "WEFT_GENERATE_OPTIONS_INIT", smallest);
   options.tokens = given->tokens;
   options.temperature = given->temperature;
   options.top_k = given->top_k;
@@ -24,6 +26,7 @@ GenerateOptions options_of(const weft_generate_options* given) {
     if (given->stop[i] == nullptr) fail_argument("options->stop[" + std::to_string(i) + "] is NULL");
     options.stop.emplace_back(given->stop[i]);
   }
+  options.speculate = given->struct_size > smallest && given->speculate != 0;
   return options;
 }
 

@@ -1,7 +1,9 @@
 /* A program in C99 that uses everything in weft/weft_c.h. */
 #include "use.h"
 
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char failure[512];
@@ -65,6 +67,28 @@ static void use_steps(const weft_model* model, const char* prompt, const weft_ge
   weft_generation_free(generation);
 }
 
+/* Expects that the call fails with the status `expected` and a message that contains `what`. */
+#define REFUSED(expected, what, call)                                     \
+  do {                                                                    \
+    const weft_status got = call;                                         \
+    EXPECT(got == (expected) && strstr(weft_last_error(), what) != NULL); \
+  } while (0)
+
+/* The options of a program that was compiled with weft 0.2, with no byte behind them. */
+static void use_older_options(const weft_model* model, const char* prompt, weft_generate_options options,
+                              const c_language_answers* answers) {
+  const size_t size = offsetof(weft_generate_options, speculate);
+  weft_generate_options* older = malloc(size);
+  EXPECT(older != NULL);
+  if (older == NULL) return;
+  options.struct_size = size;
+  memcpy(older, &options, size);
+  use_steps(model, prompt, older, answers);
+  older->struct_size = size - 1;
+  REFUSED(WEFT_INVALID_ARGUMENT, "WEFT_GENERATE_OPTIONS_INIT", weft_generate(model, prompt, older, collect, NULL, NULL));
+  free(older);
+}
+
 static void use_generation(const weft_model* model, const char* prompt, c_language_answers* answers) {
   const char* stops[] = {"\n\n\n"};
   weft_generate_options options = WEFT_GENERATE_OPTIONS_INIT;
@@ -86,6 +110,9 @@ static void use_generation(const weft_model* model, const char* prompt, c_langua
   EXPECT(all.pieces == answers->symbols);
   EXPECT(weft_generate(model, prompt, &options, collect, &some, &answers->stopped_symbols) == WEFT_OK);
   use_steps(model, prompt, &options, answers);
+  options.speculate = 1;
+  use_steps(model, prompt, &options, answers);
+  use_older_options(model, prompt, options, answers);
 }
 
 void c_use_language_model(const char* folder, const char* prompt, c_language_answers* answers) {
@@ -133,13 +160,6 @@ void c_use_classifier(const void* bytes, size_t size, const char* const* texts, 
   EXPECT(weft_run(model, rows, 2, 3, answers->logits, 256, &answers->logits_count) == WEFT_OK);
   weft_model_free(model);
 }
-
-/* Expects that the call fails with the status `expected` and a message that contains `what`. */
-#define REFUSED(expected, what, call)                                     \
-  do {                                                                    \
-    const weft_status got = call;                                         \
-    EXPECT(got == (expected) && strstr(weft_last_error(), what) != NULL); \
-  } while (0)
 
 static void misuse_models(weft_model* lm, weft_model* classes, const char* folder) {
   int64_t tokens[] = {1, 2, 3}, beyond[] = {1, 1000000};

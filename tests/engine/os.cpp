@@ -58,6 +58,22 @@ TEST_CASE("os: the program's own files") {
   for (const std::string& file : files) CHECK(std::filesystem::exists(file));
 }
 
+#ifdef __linux__
+TEST_CASE("os: a thread lowers its own priority and that of the threads that it starts") {
+  const auto nice = [] { return ::getpriority(PRIO_PROCESS, 0); };  // of the calling thread
+  const int before = nice();
+  int lowered = 0, inherited = 0;
+  std::thread([&] {
+    weft::os::lower_thread_priority();
+    lowered = nice();
+    std::thread([&] { inherited = nice(); }).join();
+  }).join();
+  CHECK(lowered == std::min(before + 5, 19));
+  CHECK(inherited == lowered);
+  CHECK(nice() == before);
+}
+#endif
+
 TEST_CASE("os: the numbers of threads and the memory use are those of this process") {
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh COMPILER STANDARD SOURCE_FOLDER
 # Checks that every public header compiles by itself, and twice, as C++17, and all of them as C++20 and 23; that weft.h
-# includes them all; and that the shared library exports their declarations. The export needs two pragmas, because with
+# includes them all; and that the shared library exports their declarations. The export needs two macros, because with
 # clang 14 a namespace's attribute doesn't affect functions that are defined elsewhere.
 set -eu
 compiler=$1 standard=$2 source=$3
@@ -19,9 +19,9 @@ for room in $rooms; do
     count=$((count + 1))
     file=$source/$room/include/$header
     if grep -q '^namespace' "$file"; then
-      awk '/^#pragma GCC visibility push\(default\)$/ { ++pushed } /^#pragma GCC visibility pop$/ { --pushed }
+      awk '/^WEFT_PUBLIC_BEGIN$/ { ++pushed } /^WEFT_PUBLIC_END$/ { --pushed }
            /^#include/ && !/[.]def"/ && pushed { exit 1 } /^namespace/ && pushed != 1 { exit 1 } END { if (pushed) exit 1 }' "$file" ||
-        { echo "$header: no #pragma GCC visibility around the namespace"; failed=$((failed + 1)); }
+        { echo "$header: no WEFT_PUBLIC_BEGIN and WEFT_PUBLIC_END around the namespace"; failed=$((failed + 1)); }
     fi
     [ "$header" = weft/weft.h ] || grep -qxF "#include \"$header\"" "$source/models/include/weft/weft.h" ||
       { echo "weft/weft.h doesn't include $header"; failed=$((failed + 1)); }

@@ -37,6 +37,7 @@ int main(void) {
   MEMBER(weft_generate_options, seed);
   MEMBER(weft_generate_options, stop);
   MEMBER(weft_generate_options, stop_count);
+  MEMBER(weft_generate_options, speculate);
   STRUCT(weft_train_options);
   MEMBER(weft_train_options, struct_size);
   MEMBER(weft_train_options, arch);

@@ -1,6 +1,7 @@
 #include "serve/continuations.h"
 
 #include <weft/error.h>
+#include <weft/os.h>
 
 #include <algorithm>
 
@@ -17,7 +18,11 @@ Continuations::Continuations(std::string name, const weft::Model& model, const w
                              const Settings& settings, Metrics& metrics)
     : name_(std::move(name)), model_(model), tokenizer_(tokenizer), settings_(settings), metrics_(metrics) {
   metrics_.add(name_, Metrics::waiting, 0);  // so that the metrics show the model
-  reader_ = std::thread([this] { read_prompts(); });
+  reader_ = std::thread([this] {
+    // A text that has begun should not stall while a long prompt is read.
+    weft::os::lower_thread_priority();
+    read_prompts();
+  });
   continuer_ = std::thread([this] { continue_texts(); });
 }
 

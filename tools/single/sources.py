@@ -8,7 +8,15 @@ from items import Divider, SourceError
 from reduce import reduced
 
 ROOMS = ("engine", "ops", "models")
-SKIPPED = ("models/sentencepiece/", "models/examples/", "models/annotated/", "models/include/weft/weft.h")
+SKIPPED = (
+    "models/sentencepiece/",
+    "models/examples/",
+    "models/annotated/",
+    "models/include/weft/weft.h",
+    "engine/include/weft/visibility.h",
+)
+# One program has nothing to export.
+VISIBILITY = re.compile(r'^#include "weft/visibility.h"\n|^WEFT_PUBLIC_(?:BEGIN|END)\n|\bWEFT_HIDDEN ', re.MULTILINE)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include "([^"]+)"', re.MULTILINE)
 LIST = re.compile(r"(static Registry<\w+> made = \{)((?:\s+[\w:]+\(\),)+)(\s*\};)")
 # The sources of which a build compiles one: by the operating system, and by the source of threads.
@@ -57,7 +65,7 @@ class Sources:
             for path in sorted((self.root / room).rglob("*")):
                 name = path.relative_to(self.root).as_posix()
                 if path.suffix in (".cpp", ".h") and not name.startswith(SKIPPED + NEVER):
-                    self.texts[name] = path.read_text()
+                    self.texts[name] = VISIBILITY.sub("", path.read_text())
         self.texts = reduced(self.texts, types, saves)
         self.includes = {file: self.included(file) for file in self.texts}
         self.leave_out(architectures, formats)

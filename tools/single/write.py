@@ -5,7 +5,7 @@ import re
 from rename import Renamer
 from sources import guard_of
 
-DROPPED = re.compile(r'[ \t]*/// \\(?:end)?cond\n?|\[\[gnu::visibility\("hidden"\)\]\] ')
+DROPPED = re.compile(r"[ \t]*/// \\(?:end)?cond\n?")
 UNIT_CHECK = re.compile(r"^ *static_assert\(weft::detail::is_unit_of\(.*\\\n", re.MULTILINE)
 
 

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <type_traits>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A number with float's range and 8 significant bits, the element type of DType::bf16 tensors. Its 16 bits are a
@@ -65,4 +67,4 @@ struct bfloat16 {
 static_assert(sizeof(bfloat16) == 2 && std::is_trivially_copyable<bfloat16>::value, "an element of a tensor");
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -14,8 +14,9 @@
 #include "weft/cpu.h"
 #include "weft/function_ref.h"
 #include "weft/memory.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The number of threads of each context for which set_threads() was not called. The initial value is the first number
@@ -136,4 +137,4 @@ class ContextScope {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

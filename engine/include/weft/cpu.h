@@ -3,7 +3,9 @@
 #pragma once
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// An instruction set: sse2, avx2, avx512, neon, …. Each line of weft/isas.def defines one instruction set and states
@@ -31,4 +33,4 @@ std::vector<Isa> available_isas();
 Isa best_isa();
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -4,7 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The message names the operation, what was expected and what was found. Example:
@@ -22,4 +24,4 @@ class OutOfMemory : public Error {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

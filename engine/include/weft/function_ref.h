@@ -1,8 +1,9 @@
 /// \file
 /// FunctionRef: passes a callable as an argument without a copy.
 #pragma once
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 template <class Signature>
@@ -26,4 +27,4 @@ class FunctionRef<R(A...)> {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -5,8 +5,9 @@
 
 #include "weft/parameter.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A leaf of a tape: a trainable parameter or a watched tensor.
@@ -50,4 +51,4 @@ class Gradients : public GradientSink {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -8,7 +8,9 @@
 #include <mutex>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Statistics of a MemoryCache.
@@ -83,4 +85,4 @@ class MemoryCache {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

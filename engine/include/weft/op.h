@@ -9,8 +9,9 @@
 
 #include "weft/function_ref.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 class Op;
@@ -19,9 +20,9 @@ class Op;
 using Inputs = std::vector<Tensor>;
 
 namespace detail {
-class [[gnu::visibility("hidden")]] PartOp;
-class [[gnu::visibility("hidden")]] RecomputeOp;
-class [[gnu::visibility("hidden")]] TapeRecords;
+class WEFT_HIDDEN PartOp;
+class WEFT_HIDDEN RecomputeOp;
+class WEFT_HIDDEN TapeRecords;
 // Calls f, the forward pass of an operation. Measures the time of f. Turns a std::bad_alloc that f throws into an
 // Error.
 Tensor run_op(const char* name, FunctionRef<Tensor()> f);
@@ -131,4 +132,4 @@ Tensor apply_op(O op, const Tensor& first, const More&... more) {
 }
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft::os {
 
 /// The number of CPUs that the calling thread may run on, or `cpus` if `cpus` is greater. The result is at most the CPU
@@ -17,6 +19,10 @@ int available_threads(int cpus = 0) noexcept;
 std::int64_t second_cache() noexcept;
 std::uint64_t physical_memory() noexcept;       ///< bytes: the machine's memory or the cgroup limit, whichever is less
 std::uint64_t peak_resident_memory() noexcept;  ///< peak resident memory of this process so far, in bytes
+
+/// Makes the calling thread, and the threads that it starts later, less urgent: while other threads need the CPUs, they
+/// get several times as much time. Has no effect if the system has no such setting.
+void lower_thread_priority() noexcept;
 
 /// The paths of the program and, if weft is a shared library, of the library. The list is empty if the system does not
 /// report them.
@@ -136,4 +142,4 @@ class FolderLock {
 std::string read_file(const std::string& path);
 
 }  // namespace weft::os
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 class Parameter;
 namespace detail {
-[[gnu::visibility("hidden")]] void rebind(const Parameter& parameter, Tensor value);
-[[gnu::visibility("hidden")]] Parameter outline(const Shape& shape, DType dtype);
-[[gnu::visibility("hidden")]] void lend(const Parameter& parameter, Tensor value, const char* why);
-[[gnu::visibility("hidden")]] void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales,
-                                                  const char* why);
-[[gnu::visibility("hidden")]] std::string lent_message(const Parameter& parameter, const std::string& who);
+WEFT_HIDDEN void rebind(const Parameter& parameter, Tensor value);
+WEFT_HIDDEN Parameter outline(const Shape& shape, DType dtype);
+WEFT_HIDDEN void lend(const Parameter& parameter, Tensor value, const char* why);
+WEFT_HIDDEN void lend_quantized(const Parameter& parameter, Tensor value, Tensor scales, const char* why);
+WEFT_HIDDEN std::string lent_message(const Parameter& parameter, const std::string& who);
 }  // namespace detail
 
 /// A handle to a trainable tensor. Copies of the handle share the value and all other properties.
@@ -89,4 +89,4 @@ class Parameter {
 using NamedParameters = std::vector<std::pair<std::string, Parameter>>;
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

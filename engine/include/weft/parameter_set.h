@@ -8,8 +8,9 @@
 
 #include "weft/gradients.h"
 #include "weft/parameter.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Moves the values of trainable parameters into one flat buffer. Each value becomes a view of this buffer that is
@@ -62,4 +63,4 @@ class ParameterSet : public GradientSink {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -4,8 +4,9 @@
 #include <iosfwd>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Writes the elements in numpy's style, with one row on each line and columns of equal width, followed by the dtype
@@ -15,4 +16,4 @@ namespace weft {
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -5,11 +5,13 @@
 #include <map>
 #include <string>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 namespace detail {
-class [[gnu::visibility("hidden")]] OpTimer;
+class WEFT_HIDDEN OpTimer;
 }
 
 /// The time of all operations with the same name. No time is counted twice. If an operation calls another operation,
@@ -45,4 +47,4 @@ class Profile {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -7,8 +7,9 @@
 #include <cstdint>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Returns four random words for a 128-bit counter and a 64-bit key.
@@ -47,4 +48,4 @@ class Random {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -4,8 +4,9 @@
 #include <functional>
 
 #include "weft/op.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A part of a forward pass that maps its inputs to its result.
@@ -30,4 +31,4 @@ using Recomputed = std::function<Tensor(const Inputs& in)>;
 Tensor recompute(Recomputed fn, const Inputs& in);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

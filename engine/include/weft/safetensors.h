@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// How to load tensors. F64, F32, BF16, I64 and I8 are read unchanged. F16 becomes f32. I32, U8 and BOOL become
@@ -55,7 +56,7 @@ class SafetensorsFile {
   Tensor load(const std::string& name, Load how = Load::map) const;  ///< Error if there is no such tensor
 
  private:
-  struct [[gnu::visibility("hidden")]] Impl;
+  struct WEFT_HIDDEN Impl;
   std::shared_ptr<const Impl> impl_;
 };
 
@@ -68,4 +69,4 @@ void save_safetensors(const std::string& path, const std::vector<std::pair<std::
                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

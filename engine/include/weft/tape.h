@@ -7,8 +7,9 @@
 #include "weft/gradients.h"
 #include "weft/op.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Records the operations that run on its thread and have an input on this tape: a watched tensor, a trainable
@@ -77,4 +78,4 @@ class NoGrad {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -11,8 +11,9 @@
 
 #include "weft/bfloat16.h"
 #include "weft/error.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The type of a tensor's elements.
@@ -95,7 +96,7 @@ struct Node {
 };
 
 namespace detail {
-class [[gnu::visibility("hidden")]] Storage;
+class WEFT_HIDDEN Storage;
 }
 
 /// A handle to a strided array. Copying a Tensor copies only the handle, so the copies share the elements. Handles have
@@ -223,4 +224,4 @@ std::vector<T> Tensor::to_vector() const {
 }
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -1,6 +1,7 @@
 // What Linux reports about the machine and the process.
 #include <link.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +77,9 @@ std::uint64_t peak_resident_memory() noexcept {
   }
   return kilobytes * 1024;
 }
+
+// On Linux, each thread has its own nice value. A thread with 5 gets a third of the time of a thread with 0.
+void lower_thread_priority() noexcept { (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 5); }
 
 namespace {
 

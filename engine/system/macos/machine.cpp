@@ -1,6 +1,7 @@
 // What macOS reports about the machine and the process.
 #include <dlfcn.h>
 #include <mach-o/dyld.h>
+#include <pthread/qos.h>
 #include <sys/resource.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
@@ -43,6 +44,8 @@ std::uint64_t peak_resident_memory() noexcept {
   rusage usage;
   return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) : 0;  // in bytes
 }
+
+void lower_thread_priority() noexcept { (void)::pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0); }
 
 std::vector<std::string> program_files() {
   static const char of_weft = 0;  // an address in the loaded file that contains weft

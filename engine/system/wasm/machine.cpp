@@ -19,6 +19,9 @@ std::int64_t second_cache() noexcept { return std::int64_t{512} << 10; }
 std::uint64_t physical_memory() noexcept { return ::emscripten_get_heap_max(); }
 std::uint64_t peak_resident_memory() noexcept { return ::emscripten_get_heap_size(); }
 
+// WebAssembly can't change a thread's priority.
+void lower_thread_priority() noexcept {}
+
 std::vector<std::string> program_files() { return {}; }
 
 void* heap_block(std::size_t bytes) noexcept { return std::aligned_alloc(64, bytes); }

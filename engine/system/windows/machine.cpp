@@ -48,6 +48,8 @@ std::uint64_t peak_resident_memory() noexcept {
   return ::K32GetProcessMemoryInfo(::GetCurrentProcess(), &counters, sizeof counters) ? counters.PeakWorkingSetSize : 0;
 }
 
+void lower_thread_priority() noexcept { (void)::SetThreadPriority(::GetCurrentThread(), THREAD_PRIORITY_BELOW_NORMAL); }
+
 std::vector<std::string> program_files() {
   static const char of_weft = 0;  // an address in the loaded file that contains weft
   HMODULE library = nullptr;

@@ -10,8 +10,9 @@
 
 #include "weft/config.h"
 #include "weft/model.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// An architecture from which models can be made.
@@ -87,4 +88,4 @@ std::vector<std::string> architectures();  ///< returns the names of all archite
 Task usual_task(const Architecture& architecture, Source source);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

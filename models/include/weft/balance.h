@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "weft/objective.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// How training balances frequent and rare classes.
@@ -47,4 +48,4 @@ std::shared_ptr<const Objective> objective_for(Task task, const std::vector<std:
                                                const std::vector<std::int64_t>& targets);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -11,8 +11,9 @@
 #include "weft/model.h"
 #include "weft/safetensors.h"
 #include "weft/tokenizer.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// What a checkpoint records about a model in addition to its parameters.
@@ -103,4 +104,4 @@ std::vector<std::string> copy_parameters(const Checkpoint& from, const Model& to
 std::string model_description(const Model& model, const Tokenizer& tokenizer);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

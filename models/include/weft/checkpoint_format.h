@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "weft/checkpoint.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A checkpoint format that can be read, written, or both.
@@ -46,4 +47,4 @@ std::vector<std::string> save_checkpoint_as(const std::string& format, const std
                                             const Checkpoint& checkpoint);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

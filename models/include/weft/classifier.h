@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "weft/checkpoint.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A predicted label and its probability.
@@ -60,4 +61,4 @@ class Classifier {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -9,8 +9,9 @@
 #include "weft/balance.h"
 #include "weft/data.h"
 #include "weft/labeled_texts.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// How a batch holds rows of different lengths. A classifier gives the same results only if rows are padded as they
@@ -80,4 +81,4 @@ class ClassifierData : public Data {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -18,7 +18,9 @@
 #include <variant>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The description of a config field.
@@ -143,4 +145,4 @@ std::vector<ConfigField> config_fields() {
 void check_size(const std::string& where, const char* key, std::int64_t size, std::int64_t lowest);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Returns the label with the highest logit for each row of logits (b, labels), of any real dtype. In a tie it returns
@@ -63,4 +64,4 @@ class Confusion {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

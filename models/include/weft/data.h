@@ -14,8 +14,9 @@
 #include "weft/model.h"
 #include "weft/random.h"
 #include "weft/tokenizer.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Sequences that a model processes together, and the targets that it should predict.
@@ -158,4 +159,4 @@ class TextData : public Data {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

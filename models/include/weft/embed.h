@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "weft/checkpoint.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// How the features of a text's tokens become its vector.
@@ -67,4 +68,4 @@ struct Neighbor {
 std::vector<Neighbor> nearest(const Tensor& vectors, const Tensor& query, std::int64_t top);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -10,8 +10,9 @@
 
 #include "weft/os.h"
 #include "weft/tokenizer.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Reads the text of a file and drops a byte order mark at its beginning. Throws an Error if the file can't be read, is
@@ -55,4 +56,4 @@ class EncodedText {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "weft/classifier.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A text and a model's predictions for its gaps.
@@ -26,4 +27,4 @@ struct FilledText {
 FilledText fill_mask(const Checkpoint& checkpoint, const std::string& text, std::int64_t top = 5, double threshold = 0);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

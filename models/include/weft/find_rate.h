@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "weft/trainer.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The range of learning rates that find_rate() tries.
@@ -38,4 +39,4 @@ FoundRate find_rate(Model& model, const Data& data, TrainOptions options, const 
                     const std::function<bool(std::int64_t step, double rate, double loss)>& progress = {});
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -10,8 +10,9 @@
 #include "weft/pictures.h"
 #include "weft/series.h"
 #include "weft/trainer.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The default number of steps of a run. A small training set needs many epochs, but their number is limited.
@@ -88,4 +89,4 @@ RunResult fit(const Series& series, const ForecastOptions& forecast, const TextS
               RunOptions run);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "weft/architecture.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Where the norms of an encoder layer are.
@@ -314,4 +315,4 @@ class Fnet : public ModelOf<Fnet, FnetConfig> {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -9,8 +9,9 @@
 #include "weft/pictures.h"
 #include "weft/row_data.h"
 #include "weft/target_rows.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Returns the InputSpec of a model that reads these rows. For pictures, it is the result of picture_input(). For
@@ -38,4 +39,4 @@ std::unique_ptr<RowData> frame_data(LabeledTexts training, LabeledTexts validati
                                     const Augmentation& augmentation = {}, const LearningOptions& learning = {});
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

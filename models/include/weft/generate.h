@@ -10,8 +10,9 @@
 
 #include "weft/model.h"
 #include "weft/tokenizer.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// How to continue a text.
@@ -88,7 +89,7 @@ class Generation {
 
  private:
   friend class GenerationBatch;
-  struct [[gnu::visibility("hidden")]] Impl;
+  struct WEFT_HIDDEN Impl;
   explicit Generation(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
@@ -131,7 +132,7 @@ class GenerationBatch {
   friend std::int64_t generate_samples(const Model& model, const Tokenizer& tokenizer, const std::string& prompt,
                                        const GenerateOptions& options, std::int64_t samples,
                                        const std::function<bool(const SampleText&)>& out);
-  struct [[gnu::visibility("hidden")]] Impl;
+  struct WEFT_HIDDEN Impl;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -164,4 +165,4 @@ std::vector<ScoredSymbol> score_text(const Model& model, const Tokenizer& tokeni
 std::int64_t sample(const Tensor& logits, double temperature, std::int64_t top_k, double u, double top_p = 1);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

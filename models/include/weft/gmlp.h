@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "weft/architecture.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Selects the tokens j that a token i sees: all tokens, the tokens j <= i, or those that a tensor of zeros and ones
@@ -165,7 +166,7 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   const std::vector<GmlpBlock>& blocks() const noexcept { return blocks_; }
 
  private:
-  class [[gnu::visibility("hidden")]] Stream;
+  class WEFT_HIDDEN Stream;
   Tensor embed(const Tensor& tokens, std::int64_t first) const;
   Tensor embed(const ModelInput& input) const;
   Tensor encode(const ModelInput& input, const Random* dropout) const;
@@ -181,4 +182,4 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

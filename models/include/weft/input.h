@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "weft/layers.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// What a model reads for b sequences. A model without frames reads only tokens.
@@ -132,4 +133,4 @@ class FrameEmbedding : public Layer<FrameEmbedding> {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

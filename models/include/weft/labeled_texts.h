@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The file formats of labeled texts.
@@ -148,4 +150,4 @@ class TextRows {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

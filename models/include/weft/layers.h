@@ -15,13 +15,14 @@
 
 #include "weft/ops.h"
 #include "weft/parameter.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 namespace detail {
-class [[gnu::visibility("hidden")]] KeptWeight;
-class [[gnu::visibility("hidden")]] SinusoidalPositions;
+class WEFT_HIDDEN KeptWeight;
+class WEFT_HIDDEN SinusoidalPositions;
 }  // namespace detail
 
 /// Limits the number and the size of the parameters that a model may still make.
@@ -224,4 +225,4 @@ inline Tensor optional(const Parameter& p) { return p.defined() ? Tensor(p) : Te
 std::int64_t parameter_count(const NamedParameters& parameters);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -9,8 +9,9 @@
 
 #include "weft/checkpoint.h"
 #include "weft/safetensors.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// What load_parameters() does with a tensor of a file.
@@ -64,4 +65,4 @@ LoadReport load_parameters(const NamedParameters& parameters, const SafetensorsF
                            const LoadParametersOptions& options = {});
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -11,8 +11,9 @@
 #include "weft/layers.h"
 #include "weft/precision.h"
 #include "weft/task.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Texts that grow together, token by token. A new stream holds one empty text. If the architecture has its own stream,
@@ -160,4 +161,4 @@ void check_input(const std::string& model, const ModelInput& input, const InputS
                  std::int64_t max_length);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

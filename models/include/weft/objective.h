@@ -9,8 +9,9 @@
 
 #include "weft/data.h"
 #include "weft/rows.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Returns the mean of binary_cross_entropy_with_logits(). Like that function, mse_loss() and huber_loss() are in
@@ -61,4 +62,4 @@ std::shared_ptr<const Objective> make_objective(Task task, const std::vector<std
                                                 const ObjectiveOptions& options = {});
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

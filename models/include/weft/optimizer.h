@@ -11,8 +11,9 @@
 
 #include "weft/parameter_set.h"
 #include "weft/update_rules.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A group of parameters with its own learning rate or weight decay.
@@ -115,4 +116,4 @@ class Optimizer {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

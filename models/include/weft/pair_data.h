@@ -8,8 +8,9 @@
 
 #include "weft/data.h"
 #include "weft/labeled_texts.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Scales the rows of x (…, d) to the Euclidean norm 1: x / √(Σ x² + 1e-12). The result is f32 if x is bf16.
@@ -61,4 +62,4 @@ class PairData : public Data {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -9,8 +9,9 @@
 
 #include "weft/labeled_texts.h"
 #include "weft/row_data.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// One decoded picture.
@@ -61,4 +62,4 @@ std::unique_ptr<RowData> picture_data(LabeledTexts training, LabeledTexts valida
                                       std::int64_t batch, const Augmentation& augmentation = {});
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

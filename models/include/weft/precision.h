@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The number format in which a model computes.
@@ -33,4 +34,4 @@ std::vector<std::string> precisions();                     ///< the names of all
 Tensor in_precision(const Tensor& x, Precision precision);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

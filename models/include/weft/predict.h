@@ -10,8 +10,9 @@
 
 #include "weft/checkpoint.h"
 #include "weft/classifier.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A trained model for regression, multilabel or tagging. The result for a text has the same bits with any number of
@@ -57,4 +58,4 @@ class Predictor {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

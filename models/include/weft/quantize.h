@@ -7,8 +7,9 @@
 #include <optional>
 
 #include "weft/model.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The format of quantized weights.
@@ -56,4 +57,4 @@ Quantization quantization_from_name(const std::string& name);
 const std::vector<Quantization>& quantizations();
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "weft/error.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A transfer of bytes between ranks that is in progress.
@@ -89,4 +90,4 @@ decltype(auto) with_ranks(Ranks* ranks, Body&& body) {
 void check_alike(Ranks& ranks, const std::vector<std::pair<std::string, std::string>>& facts);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "weft/data.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The place of a text's own label among the labels of all validation rows, ordered by their distance from the text.
@@ -31,4 +32,4 @@ class RetrievalMeter : public Meter {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -10,8 +10,9 @@
 
 #include "weft/data.h"
 #include "weft/objective.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// One row of a data set.
@@ -82,4 +83,4 @@ class RowData : public Data {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

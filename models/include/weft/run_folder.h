@@ -11,8 +11,9 @@
 #include <string>
 
 #include "weft/os.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 std::string best_path(const std::string& folder);  ///< the folder of a run's best checkpoint
@@ -60,4 +61,4 @@ class RunFolder {
 std::string saved_run(const std::string& folder);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// How the learning rate changes. Schedule lists the formulas.
@@ -56,4 +58,4 @@ struct Schedule {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

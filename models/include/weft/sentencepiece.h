@@ -8,8 +8,9 @@
 #include <string>
 
 #include "weft/tokenizer.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Registers these three kinds, so that programs can learn such tokenizers and load checkpoints with them. You may call
@@ -24,4 +25,4 @@ void register_sentencepiece();
 std::shared_ptr<const Tokenizer> sentencepiece_tokenizer(const std::string& model);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "weft/row_data.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A time series: columns of numbers. The numbers of a row belong to the same point in time. Rows are in chronological
@@ -57,4 +58,4 @@ std::unique_ptr<RowData> forecast_data(const Series& series, const ForecastOptio
 Tensor last_frames(const Series& series, const std::vector<std::string>& frames, std::int64_t length);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "weft/input.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A sound with one channel.
@@ -37,4 +38,4 @@ std::int64_t frames_of_sound(std::int64_t samples, const SoundSpec& spec);
 Tensor log_mel(const std::vector<float>& samples, const SoundSpec& spec);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A named part of a row of tags: the tags with the indices [begin, end).
@@ -25,4 +27,4 @@ bool are_spans(const std::vector<std::string>& tags);
 std::vector<Span> spans_of(const std::vector<std::string>& row);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "weft/labeled_texts.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Removes the fraction `share` of the rows from `all` and returns them as a validation or test set. The result has at
@@ -30,4 +31,4 @@ LabeledTexts every_tenth(LabeledTexts& all);
 std::vector<std::string> absent_labels(const LabeledTexts& texts);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

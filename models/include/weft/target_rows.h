@@ -9,8 +9,9 @@
 #include "weft/balance.h"
 #include "weft/labeled_texts.h"
 #include "weft/row_data.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The meaning of the labels of some rows.
@@ -41,4 +42,4 @@ std::unique_ptr<RowData> target_data(const LabeledTexts& training, const Labeled
                                      std::int64_t length, std::int64_t batch, const LearningOptions& learning = {});
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

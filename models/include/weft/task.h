@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// What a model predicts. register_task() returns further values.
@@ -57,4 +59,4 @@ std::vector<std::string> tasks();              ///< the names of all tasks
 Source task_source(Task task) noexcept;
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

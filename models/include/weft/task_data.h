@@ -9,8 +9,9 @@
 #include "weft/model.h"
 #include "weft/target_rows.h"
 #include "weft/tokenizer.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// What a model reads from rows and what it predicts.
@@ -45,4 +46,4 @@ std::unique_ptr<Data> task_data(LabeledTexts training, LabeledTexts validation, 
                                 const TaskDataOptions& options);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "weft/architecture.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 namespace detail {
-class [[gnu::visibility("hidden")]] KeptLags;
-class [[gnu::visibility("hidden")]] KeptToeplitz;
+class WEFT_HIDDEN KeptLags;
+class WEFT_HIDDEN KeptToeplitz;
 }  // namespace detail
 
 /// The norms that a TNN can use.
@@ -382,7 +383,7 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   const std::vector<TnnLayer>& layers() const noexcept { return layers_; }
 
  private:
-  class [[gnu::visibility("hidden")]] Stream;
+  class WEFT_HIDDEN Stream;
   Tensor embed(const Tensor& tokens) const;
   Tensor embed(const ModelInput& input) const;
   Tensor encode(const ModelInput& input, const Random* dropout) const;
@@ -397,4 +398,4 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

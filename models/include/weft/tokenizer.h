@@ -12,8 +12,9 @@
 
 #include "weft/task.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Special ids, which stand for no text. A tokenizer may lack some of them.
@@ -153,4 +154,4 @@ std::shared_ptr<const Tokenizer> no_tokenizer();
 std::shared_ptr<const Tokenizer> tokenizer_from_json(const std::string& json);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

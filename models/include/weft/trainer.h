@@ -17,8 +17,9 @@
 #include "weft/ranks.h"
 #include "weft/run_folder.h"
 #include "weft/schedule.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Training options.
@@ -131,10 +132,10 @@ struct RunResult {
 };
 
 namespace detail {
-class [[gnu::visibility("hidden")]] BatchAhead;
-class [[gnu::visibility("hidden")]] GradientExchange;
-class [[gnu::visibility("hidden")]] RoundedWeights;
-class [[gnu::visibility("hidden")]] WeightAverage;
+class WEFT_HIDDEN BatchAhead;
+class WEFT_HIDDEN GradientExchange;
+class WEFT_HIDDEN RoundedWeights;
+class WEFT_HIDDEN WeightAverage;
 }  // namespace detail
 
 /// Trains one model. Only one thread may use a trainer. During a step, no other thread may use the model, because the
@@ -185,7 +186,7 @@ class Trainer {
   bool is_saved_as(const Checkpoint& checkpoint) const;
 
  private:
-  struct [[gnu::visibility("hidden")]] Run;
+  struct WEFT_HIDDEN Run;
   double step_in_region();
   double learning_rate_of(std::int64_t step) const;
   void check_exact_parameters() const;
@@ -205,7 +206,7 @@ class Trainer {
   void save_running_state(const std::string& folder);
   void save_model(const std::string& folder, const std::optional<Evaluation>& evaluation) const;
   Tensor training_loss(const Batch& batch, const Random& dropout) const;
-  struct [[gnu::visibility("hidden")]] Counted;
+  struct WEFT_HIDDEN Counted;
   std::vector<double> shares(const std::vector<Counted>& batches) const;
 
   Model& model_;
@@ -246,4 +247,4 @@ std::optional<TestResult> test_run(const RunFolder& folder, const Data& data,
 bool is_tested(const std::string& folder);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

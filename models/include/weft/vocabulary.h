@@ -7,7 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// Symbols and their ids 0 … size()-1. Several threads may make const calls at the same time.
@@ -30,4 +32,4 @@ class Vocabulary {
 };
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

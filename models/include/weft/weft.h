@@ -76,6 +76,7 @@
 #include "weft/trainer.h"
 #include "weft/update_rules.h"
 #include "weft/version.h"
+#include "weft/visibility.h"
 #include "weft/vocabulary.h"
 #include "weft/weft_c.h"
 

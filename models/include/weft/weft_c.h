@@ -24,8 +24,9 @@
 #include <stdint.h>
 
 #include "weft/version.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -198,11 +199,14 @@ typedef struct weft_generate_options {
   uint64_t seed;            ///< the same model, prompt, options and seed give the same text; default 1
   const char* const* stop;  ///< generation ends before the first occurrence of one of these texts; default NULL
   size_t stop_count;        ///< number of texts in `stop`; default 0
+  /// If not 0, guesses the next symbols from repetitions in the text, and checks several guesses in one reading of the
+  /// weights. The text is the same, bit for bit. Default 0. Programs that were compiled with weft 0.2 lack this field.
+  int speculate;
 } weft_generate_options;
 
 /// The default options: weft_generate_options options = WEFT_GENERATE_OPTIONS_INIT;
 #define WEFT_GENERATE_OPTIONS_INIT \
-  { sizeof(weft_generate_options), 200, 1.0, 0, 1.0, 1, NULL, 0 }
+  { sizeof(weft_generate_options), 200, 1.0, 0, 1.0, 1, NULL, 0, 0 }
 
 /// Receives the text of a new symbol: `size` bytes followed by a zero byte, valid only during the call. The text may be
 /// empty. With the tokenizer "bytes", for example, the text may be only a part of a character. Return 0 to continue, or
@@ -237,4 +241,4 @@ void weft_generation_free(weft_generation* generation);
 #ifdef __cplusplus
 }
 #endif
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -6,7 +6,9 @@
 #pragma once
 #include <string>
 
-#pragma GCC visibility push(default)
+#include "weft/visibility.h"
+
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// An elementwise function f(x). For NaN the result is NaN. Φ is the cumulative distribution function of the standard
@@ -59,4 +61,4 @@ const char* activation_name(Activation activation);
 Activation activation_from_name(const std::string& name);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

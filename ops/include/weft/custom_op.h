@@ -10,8 +10,9 @@
 
 #include "weft/op.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A description of x for messages, such as "an f32 tensor of shape (2, 3)".
@@ -64,4 +65,4 @@ Strides broadcast_strides(const Tensor& x, const Shape& shape);
 Tensor sum_to(const Tensor& g, const Shape& shape);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -9,8 +9,9 @@
 #include "weft/activation.h"
 #include "weft/cpu.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The matrix product with the rules of numpy.matmul. a has shape (…, m, k) or (k), and b has shape (…, k, n) or (k).
@@ -125,4 +126,4 @@ struct Conv1dOptions {
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Conv1dOptions& options = {});
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

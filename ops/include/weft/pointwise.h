@@ -4,8 +4,9 @@
 #include "weft/activation.h"
 #include "weft/random.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// a + b with numpy's broadcasting. The operands are both real or both complex, and have the same dtype.
@@ -152,4 +153,4 @@ Tensor angle(const Tensor& x);
 Tensor dropout(const Tensor& x, double p, const Random& random);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

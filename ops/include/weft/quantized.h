@@ -6,8 +6,9 @@
 #include "weft/cpu.h"
 #include "weft/dense.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// A constant weight (out, in) that is quantized to 8 or to 4 bits:
@@ -114,4 +115,4 @@ Tensor quantized_linear(const Tensor& x, const QuantizedWeight& weight, const Te
 Tensor quantized_embedding(const Tensor& indices, const QuantizedWeight& weight);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

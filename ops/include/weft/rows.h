@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The sum of a real or complex x over dims, or over all axes if dims is empty. If keepdim is true, the result keeps
@@ -117,4 +118,4 @@ Tensor kl_divergence(const Tensor& x, const Tensor& target, Reduction reduction 
 Tensor embedding(const Tensor& indices, const Tensor& weight);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The elements of x in row-major order, with another shape. One of the sizes may be -1. It is then computed from the
@@ -74,4 +75,4 @@ Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -5,8 +5,9 @@
 #include <cstdint>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// The normalization of a transform of length n and of its inverse.
@@ -90,4 +91,4 @@ Tensor toeplitz_product(const Tensor& x, const ToeplitzCoefficients& c);
 Tensor circulant_product(const Tensor& x, const Tensor& c);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

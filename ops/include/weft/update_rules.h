@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft {
 
 /// An option of an update rule. Its value must satisfy lowest <= value < end.
@@ -89,4 +90,4 @@ void sgd(Tensor& p, const Tensor& grad, Tensor& buf, std::int64_t step, const Sg
 double l2_norm(const Tensor& x);
 
 }  // namespace weft
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

@@ -15,6 +15,7 @@
 #include <weft/predict.h>
 #include <weft/run_folder.h>
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,11 +65,12 @@ class Loaded {
                   task_name(model().task()));
     return *predictor_;
   }
-  // Makes the Embedder at the first call, because it computes a forward pass.
-  std::shared_ptr<const Embedder> embedder() const {
+  // Makes an Embedder at the first call for a pooling, because it computes a forward pass.
+  std::shared_ptr<const Embedder> embedder(Pooling pooling) const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!embedder_) embedder_ = std::make_shared<const Embedder>(saved_);
-    return embedder_;
+    std::shared_ptr<const Embedder>& embedder = embedders_[pooling];
+    if (!embedder) embedder = std::make_shared<const Embedder>(saved_, pooling);
+    return embedder;
   }
   // Returns the bytes of the checkpoint's model.safetensors.
   std::string bytes() const {
@@ -101,7 +103,7 @@ class Loaded {
   std::shared_ptr<const Predictor> predictor_;
   std::shared_ptr<const Checkpoint> saved_;
   mutable std::mutex mutex_ = {};
-  mutable std::shared_ptr<const Embedder> embedder_;  // null until the first call of embedder()
+  mutable std::map<Pooling, std::shared_ptr<const Embedder>> embedders_;  // those that embedder() has made
 };
 
 // A text that grows. It keeps the model alive. The mutex serializes concurrent calls, which wait for it without holding
@@ -211,11 +213,11 @@ std::vector<std::vector<std::pair<std::string, std::string>>> tags(const Loaded&
   return loaded.predictor().tags(rows);
 }
 
-nb::any vectors(const Loaded& loaded, const std::vector<std::string>& texts) {
+nb::any vectors(const Loaded& loaded, const std::vector<std::string>& texts, const std::string& pooling) {
   Tensor all;
   {
     const nb::gil_scoped_release release;
-    all = (*loaded.embedder())(texts);
+    all = (*loaded.embedder(pooling_from_name(pooling)))(texts);
   }
   return array_of(std::move(all));
 }
@@ -313,7 +315,7 @@ void add_models(nb::module_& module) {
       .def("tags", tags, "rows"_a)
       .def("forecast", forecast, "frames"_a)
       .def_prop_ro("columns", [](const Loaded& l) { return l.model().input().names; })
-      .def("vectors", vectors, "texts"_a)
+      .def("vectors", vectors, "texts"_a, "pooling"_a)
       .def("stream", new_stream)
       .def(
           "generation",

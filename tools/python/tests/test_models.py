@@ -27,6 +27,19 @@ def test_properties(language_model, classifier):
     assert weft.__version__.count(".") == 2
 
 
+def test_pooling_of_vectors(classifier, fixtures):
+    texts = ["the cat", "a dog runs"]
+    mean, first = classifier.embed(texts), classifier.embed(texts, pooling="first")
+    np.testing.assert_array_equal(classifier.embed(texts, pooling="mean"), mean)
+    np.testing.assert_array_equal(classifier.embed(texts[1], pooling="first"), first[1])
+    assert first.shape == mean.shape and not np.allclose(first, mean)
+    np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, rtol=1e-5)
+    with pytest.raises(weft.Error, match="pooling.*last"):
+        classifier.embed(texts, pooling="last")
+    with pytest.raises(weft.Error, match="expected the pooling mean, got first"):
+        weft.load(fixtures / "tnn-causal-lm").embed(texts, pooling="first")
+
+
 def test_logits_of_one_sequence_are_those_of_a_batch(language_model):
     tokens = language_model.encode("5 plus 3")
     assert tokens.dtype == np.int64 and tokens.ndim == 1

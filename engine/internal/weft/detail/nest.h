@@ -7,8 +7,9 @@
 
 #include "weft/context.h"
 #include "weft/tensor.h"
+#include "weft/visibility.h"
 
-#pragma GCC visibility push(default)
+WEFT_PUBLIC_BEGIN
 namespace weft::detail {
 
 // The loop nest that N operands of the same shape share. Axes of size 1 are dropped. Neighboring axes are merged if the
@@ -74,4 +75,4 @@ struct Nest {
 };
 
 }  // namespace weft::detail
-#pragma GCC visibility pop
+WEFT_PUBLIC_END

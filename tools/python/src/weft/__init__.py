@@ -232,14 +232,15 @@ class Model:
             raise TypeError("rows: expected an array of numbers, because the model reads numbers")
         return _list_of_texts(rows)
 
-    def embed(self, texts: Union[str, Rows]) -> npt.NDArray[np.float32]:
+    def embed(self, texts: Union[str, Rows], *, pooling: str = "mean") -> npt.NDArray[np.float32]:
         """The vectors of texts, (texts, dimensions), or the vector of a single text, (dimensions).
 
         Each vector has the Euclidean norm 1. Models for the task retrieval are trained to compute vectors. For other
-        models, a vector is the mean of the features of a text's tokens."""
+        models, `pooling` says how the features of a text's tokens become a vector: "mean" is their mean, and "first"
+        takes those of the first token, [CLS]."""
         if isinstance(texts, str):
-            return self.embed([texts])[0]
-        return self._loaded.vectors(_list_of_texts(texts))
+            return self.embed([texts], pooling=pooling)[0]
+        return self._loaded.vectors(_list_of_texts(texts), pooling)
 
     @checked
     def save(self, folder: Union[str, os.PathLike[str]]) -> None:
