@@ -85,6 +85,13 @@ TEST_CASE("row_products: the same bits for any number of threads, and for a sing
     CHECK(same_bits(row_products(slice(rows, 0, row, row + 1), x), slice(want, 0, row, row + 1)));
 }
 
+TEST_CASE("row_products: the same bits if the rows are too many for a cache") {
+  const std::int64_t n = 260001, k = 131;  // more than 128 MiB
+  const Tensor rows = uniform(8, {n, k}, DType::f32), x = uniform(9, {k}, DType::f32), all = row_products(rows, x);
+  for (const auto& [begin, end] : {std::pair{0, 1000}, {130000, 131001}, {260000, 260001}})
+    CHECK(same_bits(row_products(slice(rows, 0, begin, end), x), slice(all, 0, begin, end)));
+}
+
 TEST_CASE("row_products: invalid shapes and dtypes") {
   const Tensor rows = Tensor::zeros({2, 3}, DType::f32);
   for (const Tensor& bad : {Tensor(), Tensor::zeros({2}, DType::f32), Tensor::zeros({3, 1}, DType::f32),

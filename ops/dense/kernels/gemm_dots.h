@@ -79,7 +79,7 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   std::int64_t p = 0;
   for (; p + H * width <= k; p += H * width) {
     repeat<H>([&](auto h) WEFT_INLINE { step(sums[h.value], p + h.value * width, width); });
-    prefetch(p);
+    if constexpr (R * C > 1) prefetch(p);
   }
   // All lanes beyond k add 0, so that -0 becomes 0 in the same lanes for vectors of any length.
   if (p < k)
@@ -125,6 +125,12 @@ void dot_by_columns(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, 
     dot_columns<1>(m, k, a, a_row, b + j * b_column, b_column, c + j * c_column, c_row, c_column, accumulate);
 }
 
+// If a single row is multiplied by more columns than the cache of a core holds, the columns are read one after the
+// other, which is the fastest order for memory. Smaller streamed_bytes: columns in cache wait for the latency of a
+// multiply-add. Smaller streamed_column: adding the lanes of each column's sums takes longer than reading the column.
+// bench: weft-nearest-bench --dimensions 64, 128, 256
+constexpr std::int64_t streamed_bytes = 4 << 20, streamed_column = 448;
+
 // With at least dot_rows rows, computes dot_columns columns at a time. With fewer rows, computes four columns at a
 // time, because enough sums are needed to hide the latency of a multiply-add.
 template <class T>
@@ -133,7 +139,9 @@ void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_
   const auto by = [&](auto columns) noexcept {
     dot_by_columns<columns.value>(m, n, k, a, a_row, b, b_column, c, c_row, c_column, accumulate);
   };
-  if (m < blocks.dot_rows) by(Index<4>{});
+  constexpr std::int64_t size = sizeof(T);
+  if (m == 1 && k * size > streamed_column && n * k * size > streamed_bytes) by(Index<1>{});
+  else if (m < blocks.dot_rows) by(Index<4>{});
   else by(Index<blocks.dot_columns>{});
 }
 
