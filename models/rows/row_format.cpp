@@ -126,7 +126,8 @@ DataFormat sniffed(const Content& content, const Content& sample, const LabeledO
   const auto delimiter = best_delimiter(content, sample, options);
   if (!delimiter)
     throw Error(sample.where + ": " + expected_formats +
-                "; the first rows have none of these formats (--format sets the format)");
+                "; the first rows have none of these formats (--format sets the format; weft train --text reads a "
+                "text without labels)");
   return format_of(*delimiter);
 }
 

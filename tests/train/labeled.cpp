@@ -350,7 +350,9 @@ TEST_CASE("labeled texts: a mapped file, and the error for a text in no known fo
   folder.write("empty", "");
   CHECK(path_error(folder / "empty") == "\"" + (folder / "empty") + "\" is empty");
   folder.write("prose", "Nothing of all\nthat is here.\n");
-  CHECK(contains(path_error(folder / "prose"), "the first rows have none of these formats (--format sets the format)"));
+  CHECK(contains(path_error(folder / "prose"),
+                 "the first rows have none of these formats (--format sets the format; "
+                 "weft train --text reads a text without labels)"));
   CHECK(data_format_from_name("jsonl") == DataFormat::jsonl);
   CHECK_THROWS_AS((void)data_format_from_name("xml"), Error);
   for (const std::string& name : data_formats()) CHECK(data_format_name(data_format_from_name(name)) == name);
