@@ -54,6 +54,7 @@ def test_arguments_of_python_functions(call, message):
 @pytest.mark.parametrize(("call", "message"), [
     (lambda m: m.classify("5 plus", top="all"), "top: expected an integer or None, got 'all'"),
     (lambda m: m.predict("5 plus", threshold="high"), "threshold: expected a number, got 'high'"),
+    (lambda m: m.embed("5 plus", pooling=3), "pooling: expected a str, got 3"),
     (lambda m: m.save(3), "folder: expected a str or a path, got 3"),
     (lambda m: m.generate(3), "prompt: expected a str, got 3"),
     (lambda m: m.generate("5", stop=3), "stop: expected a list, got 3"),

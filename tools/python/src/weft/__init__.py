@@ -232,6 +232,7 @@ class Model:
             raise TypeError("rows: expected an array of numbers, because the model reads numbers")
         return _list_of_texts(rows)
 
+    @checked
     def embed(self, texts: Union[str, Rows], *, pooling: str = "mean") -> npt.NDArray[np.float32]:
         """The vectors of texts, (texts, dimensions), or the vector of a single text, (dimensions).
 
