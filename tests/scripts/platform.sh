@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# In the library, only engine/system/ includes headers of the operating system or tests for one. Prints the other lines.
+# Only engine/system/ and tools/system/ include headers of the operating system or contain tests for one. Prints the
+# other lines. The exceptions in tools/ are compiled only for POSIX: the files of weft serve that use sockets and
+# signals of threads, and the file that loads the module for mpirun.
 # usage: platform.sh SOURCE_DIR
 set -euo pipefail
 cd "$1"
-headers='^#include <(sys/|linux/|unistd|fcntl|pthread|sched|signal|dlfcn|link|poll|termios|windows)'
-platforms='\b(__linux__|__unix__|__APPLE__|_WIN32|__EMSCRIPTEN__)\b'
-! grep -rnE "$headers|$platforms" engine ops models --include='*.h' --include='*.cpp' |
-  grep -vE '^(engine/system|models/examples)/'
+names='sys/|linux/|netinet/|arpa/|netdb|unistd|fcntl|pthread|sched|signal|dlfcn|link|poll|termios|windows|winsock|io[.]h'
+headers="^ *# *include *<($names)"
+platforms='\b(__linux__|__unix__|__APPLE__|_WIN32|_MSC_VER|__MINGW32__|__EMSCRIPTEN__)\b'
+! grep -rnE "$headers|$platforms" engine ops models tools --include='*.h' --include='*.cpp' --include='*.in' |
+  grep -vE '^(engine/system|models/examples|tools/system)/|^tools/(serve/(peer|signals)|console/ranks)[.]cpp:'
