@@ -5,7 +5,7 @@
 /// Increases with changes that programs must adapt to, from version 1 on.
 #define WEFT_VERSION_MAJOR 0
 /// Increases with new features and, while the major version is 0, with every breaking change.
-#define WEFT_VERSION_MINOR 2
+#define WEFT_VERSION_MINOR 3
 /// Increases with fixes.
 #define WEFT_VERSION_PATCH 0
 
@@ -14,5 +14,5 @@
 #define WEFT_VERSION_OF_(a, b, c) WEFT_VERSION_JOIN_(a, b, c)
 /// \endcond
 
-/// The version as a string, such as "0.2.0".
+/// The version as a string, such as "0.3.0".
 #define WEFT_VERSION WEFT_VERSION_OF_(WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH)

@@ -47,7 +47,7 @@ const char* weft_status_name(weft_status status);
 /// stays valid until the next call in this thread that fails.
 const char* weft_last_error(void);
 
-/// Returns the library's version, such as "0.2.0". WEFT_VERSION is the version of the headers. The text stays valid.
+/// Returns the library's version, such as "0.3.0". WEFT_VERSION is the version of the headers. The text stays valid.
 const char* weft_version(void);
 
 /// Sets the number of threads that the library's loops use in the whole process to `count`, 1 … 1024.
