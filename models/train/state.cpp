@@ -84,9 +84,10 @@ void check_same(const json& saved, const json& now) {
 
 // Reads a count. Doesn't use json::get(), which would convert 2.5 to 2.
 std::int64_t count_of(const json& from, const char* key) {
+  constexpr std::int64_t most = 1'000'000'000'000'000;  // no run has more steps, and the next steps must not overflow
   std::int64_t count = 0;
   read_field("state", key, from.at(key), count);
-  if (count < 0) throw Error("it has " + std::string(key) + " " + std::to_string(count));
+  if (count < 0 || count > most) throw Error("it has " + std::string(key) + " " + std::to_string(count));
   return count;
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("a state that also has options of other optimizers") {
   CHECK(resumed.steps_done() == 1);
 }
 
-TEST_CASE("a state whose counts are not whole numbers is refused") {
+TEST_CASE("a state whose counts are not whole numbers, or too large, is refused") {
   const TemporaryFolder folder;
   const SmallTask small = small_task("gmlp", Task::causal_lm);
   Trainer trainer(*small.model, *small.data, small_options(5));
@@ -63,8 +63,8 @@ TEST_CASE("a state whose counts are not whole numbers is refused") {
   };
   CHECK(load("/step", 2) == "");
   for (const char* place : {"/step", "/without-better", "/best/step"})
-    for (const nlohmann::json& value :
-         {nlohmann::json(2.5), nlohmann::json(-1), nlohmann::json(UINT64_MAX), nlohmann::json("2")}) {
+    for (const nlohmann::json& value : {nlohmann::json(2.5), nlohmann::json(-1), nlohmann::json(INT64_MAX),
+                                        nlohmann::json(UINT64_MAX), nlohmann::json("2")}) {
       CAPTURE(place);
       CAPTURE(value.dump());
       CHECK(load(place, value).find(std::string(place).substr(std::string(place).rfind('/') + 1)) != std::string::npos);
