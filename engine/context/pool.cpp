@@ -1,12 +1,15 @@
 #include "context/pool.h"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <string>
 #include <thread>
 
 #include "system/futex.h"
+#include "system/priority.h"
 
 namespace weft::detail {
 
@@ -24,6 +27,7 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   Team& team() noexcept { return team_; }
+  int priority() const noexcept { return priority_; }
 
   // Starts the missing threads. with_pooled_team calls this before each use of the crew. If the system refuses threads
   // or there is no memory for them, the existing threads do the work of the missing ones, and the log receives one
@@ -43,21 +47,28 @@ class Crew {
 
  private:
   Team team_;
+  const int priority_ = os::inherited_priority();  // of the threads
   std::vector<std::thread> threads_;
   bool told_ = false;
 };
 
-// The idle crews. The pool never holds more crews than the maximum number that were in use at the same time.
+// The idle crews. For each priority, the pool never holds more crews than the maximum number that were in use at the
+// same time.
 class Pool {
  public:
-  // Returns a crew. If it is too small, a larger one replaces it.
+  // Returns a crew. If it is too small, a larger one replaces it. The threads of a crew have the priority of the thread
+  // that started them (os::lower_thread_priority). Only leaders with this priority get the crew. Otherwise, an urgent
+  // thread would wait for threads that are less urgent.
   std::unique_ptr<Crew> take(int threads) {
     std::unique_ptr<Crew> crew;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (!idle_.empty()) {
-        crew = std::move(idle_.back());
-        idle_.pop_back();
+      const auto found =
+          std::find_if(idle_.rbegin(), idle_.rend(),
+                       [priority = os::inherited_priority()](const auto& c) { return c->priority() == priority; });
+      if (found != idle_.rend()) {
+        crew = std::move(*found);
+        idle_.erase(std::next(found).base());
       }
     }
     if (!crew || crew->team().threads() < threads) {

@@ -1,6 +1,7 @@
 // Tests of the threads that run loops: regions, teams, the pool, executors, default numbers, forked children.
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "sweep.h"
 #include "weft/context.h"
 #include "weft/error.h"
+#include "weft/os.h"
 
 using namespace weft;
 using detail::Team;
@@ -332,6 +334,35 @@ TEST_CASE("pool: a team has at least the requested number of threads, even if th
   for (int threads = 2; threads < 8; ++threads)
     detail::with_pooled_team(threads, [&](Team& team) { CHECK(team.threads() >= threads); });
 }
+
+#ifdef __linux__
+TEST_CASE("pool: threads that a less urgent thread has started serve only such threads" *
+          doctest::test_suite("threads")) {
+  const auto priorities = [] {  // of the three members of a team
+    std::set<int> all;
+    Context context;
+    std::mutex mutex;
+    std::atomic<int> begun{0};
+    detail::with_pooled_team(3, [&](Team& team) {
+      team.run(context, 3, 3, [&](std::int64_t, int) {
+        for (++begun; begun < 3;) std::this_thread::yield();  // so that each member has one task
+        const std::lock_guard<std::mutex> lock(mutex);
+        all.insert(::getpriority(PRIO_PROCESS, 0));
+      });
+    });
+    return all;
+  };
+  const int before = ::getpriority(PRIO_PROCESS, 0);
+  for (int i = 0; i < 2; ++i) {
+    std::thread([&] {
+      os::lower_thread_priority();
+      CHECK(priorities() == std::set<int>{std::min(before + 5, 19)});
+      std::thread([&] { CHECK(priorities() == std::set<int>{std::min(before + 5, 19)}); }).join();
+    }).join();
+    CHECK(priorities() == std::set<int>{before});
+  }
+}
+#endif
 
 TEST_CASE("executor: the host's threads run the loops" * doctest::test_suite("threads")) {
   Context context;

@@ -11,6 +11,7 @@
 #include "system/linux/cache.h"
 #include "system/linux/cgroup.h"
 #include "system/linux/system_file.h"
+#include "system/priority.h"
 #include "weft/os.h"
 
 namespace weft::os {
@@ -78,8 +79,23 @@ std::uint64_t peak_resident_memory() noexcept {
   return kilobytes * 1024;
 }
 
-// On Linux, each thread has its own nice value. A thread with 5 gets a third of the time of a thread with 0.
-void lower_thread_priority() noexcept { (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 5); }
+namespace {
+
+// On Linux, each thread has its own nice value, which it passes on to the threads that it starts.
+int& nice_value() noexcept {
+  static thread_local int value = ::getpriority(PRIO_PROCESS, 0);  // not read again, because each product needs it
+  return value;
+}
+
+}  // namespace
+
+// A thread with the nice value 5 gets a third of the time of a thread with 0.
+void lower_thread_priority() noexcept {
+  (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 5);
+  nice_value() = ::getpriority(PRIO_PROCESS, 0);
+}
+
+int inherited_priority() noexcept { return nice_value(); }
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "system/priority.h"
 #include "weft/os.h"
 
 namespace weft::os {
@@ -46,6 +47,7 @@ std::uint64_t peak_resident_memory() noexcept {
 }
 
 void lower_thread_priority() noexcept { (void)::pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0); }
+int inherited_priority() noexcept { return 0; }  // a new thread has the default class
 
 std::vector<std::string> program_files() {
   static const char of_weft = 0;  // an address in the loaded file that contains weft

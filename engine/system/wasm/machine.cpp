@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "system/heap.h"
+#include "system/priority.h"
 #include "weft/os.h"
 
 namespace weft::os {
@@ -21,6 +22,7 @@ std::uint64_t peak_resident_memory() noexcept { return ::emscripten_get_heap_siz
 
 // WebAssembly can't change a thread's priority.
 void lower_thread_priority() noexcept {}
+int inherited_priority() noexcept { return 0; }
 
 std::vector<std::string> program_files() { return {}; }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "system/heap.h"
+#include "system/priority.h"
 #include "system/windows/handle.h"
 #include "weft/os.h"
 // Needs windows.h before it.
@@ -49,6 +50,7 @@ std::uint64_t peak_resident_memory() noexcept {
 }
 
 void lower_thread_priority() noexcept { (void)::SetThreadPriority(::GetCurrentThread(), THREAD_PRIORITY_BELOW_NORMAL); }
+int inherited_priority() noexcept { return 0; }  // a new thread has the normal priority
 
 std::vector<std::string> program_files() {
   static const char of_weft = 0;  // an address in the loaded file that contains weft
