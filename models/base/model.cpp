@@ -1,5 +1,6 @@
 #include "weft/model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/token_stream.h"
@@ -93,6 +94,13 @@ std::string Model::config_for(Task) const { return config(); }
 
 std::string Model::why_stream_is_slow() const {
   return std::string("its architecture, ") + arch() + ", does not implement a token stream";
+}
+
+// A list has up to twice the capacity that it needs.
+std::int64_t Model::stream_bytes(std::int64_t tokens) const {
+  constexpr std::int64_t most = std::int64_t{1} << 58;
+  if (max_length() > 0) tokens = std::min(tokens, max_length());
+  return 2 * static_cast<std::int64_t>(sizeof(std::int64_t)) * std::min(tokens, most);
 }
 
 std::unique_ptr<TokenStream> Model::stream() const {

@@ -157,4 +157,14 @@ std::unique_ptr<TokenStream> Gmlp::stream() const {
 
 std::string Gmlp::why_stream_is_slow() const { return {}; }
 
+// TokenRows may have twice the capacity that they need, and at least 64 rows.
+std::int64_t Gmlp::stream_bytes(std::int64_t tokens) const {
+  const std::int64_t window = std::min(tokens, config_.seq_len), rows = std::max<std::int64_t>(64, 2 * window);
+  const DType dtype = precision() == Precision::bf16 ? DType::bf16 : norm_.weight.value().dtype();
+  std::int64_t numbers = 0;
+  for (const GmlpBlock& block : blocks_) numbers += rows * block.sgu.norm.weight.value().size(0);
+  return config_.seq_len * static_cast<std::int64_t>(sizeof(std::int64_t)) +
+         numbers * static_cast<std::int64_t>(dtype_size(dtype));
+}
+
 }  // namespace weft

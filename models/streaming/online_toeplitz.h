@@ -62,6 +62,9 @@ class OnlineToeplitz {
   // Does all work that is due when there are n rows, so that the next row doesn't wait for it. append() does this work
   // itself if prepare() was not called.
   void prepare(std::int64_t n);
+  // An upper bound of the memory that a sequence takes after n rows, if `significant` lags are significant. `element` is
+  // the size of an element in bytes.
+  static double bytes(std::int64_t n, std::int64_t significant, std::int64_t channels, std::size_t element) noexcept;
   ToeplitzLags& lags() noexcept { return *lags_; }
   // Uses the lags of another sequence with the same filter from now on, so that they are computed and kept only once.
   void share_lags(const OnlineToeplitz& other) noexcept { lags_ = other.lags_; }

@@ -143,6 +143,17 @@ std::unique_ptr<TokenStream> Tnn::stream() const {
   return guard_memory("generate", [&] { return std::make_unique<Stream>(*this); });
 }
 
+std::int64_t Tnn::stream_bytes(std::int64_t tokens) const {
+  if (config_.depends_on_length()) return Model::stream_bytes(tokens);
+  const auto element = dtype_size(embedding_.weight.value().dtype() == DType::f64 ? DType::f64 : DType::f32);
+  double bytes = 0;
+  for (const TnnLayer& layer : layers_) {
+    const Gtu& mixer = layer.token_mixer();
+    bytes += OnlineToeplitz::bytes(tokens, mixer.toep().significant_lags(), mixer.d1(), element);
+  }
+  return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
+}
+
 std::string Tnn::why_stream_is_slow() const {
   if (!config_.depends_on_length()) return {};
   return "with par_type " + std::to_string(config_.par_type) +

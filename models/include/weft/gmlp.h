@@ -161,6 +161,8 @@ class Gmlp : public ModelOf<Gmlp, GmlpConfig> {
   /// it moves by half its length. One forward pass then reads the newer half again, starting at position 0.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
+  /// The memory for a window of at most seq_len tokens.
+  std::int64_t stream_bytes(std::int64_t tokens) const override;
 
   /// The blocks in order, for inspecting what each has learned, for example blocks()[0].sgu.weight.
   const std::vector<GmlpBlock>& blocks() const noexcept { return blocks_; }

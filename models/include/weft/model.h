@@ -112,6 +112,11 @@ class Model {
   /// The reason why each token that is appended to stream() costs a forward pass over the text, for use in messages,
   /// such as "its architecture …". The result is empty if a token costs less.
   virtual std::string why_stream_is_slow() const;
+  /// Estimates the memory in bytes that stream() keeps for one text of this many tokens. A server needs the estimate
+  /// before it reads a prompt, so that many long texts don't exhaust the memory. The estimate should rather be too large
+  /// than too small. It does not include the activations of a single call. By default it is the size of a list of
+  /// tokens, because the default stream() keeps nothing else.
+  virtual std::int64_t stream_bytes(std::int64_t tokens) const;
 
   /// The precision of the computation. It is not a property of the model, but of how the model is run. A custom
   /// architecture applies the precision where it embeds its tokens (in_precision). All later activations then have that

@@ -377,6 +377,8 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   /// until a thread writes a parameter.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
+  /// The memory for a text that is alone. Texts of one stream share their coefficients, so several texts take less.
+  std::int64_t stream_bytes(std::int64_t tokens) const override;
 
   /// The layers in order, for inspecting what each has learned, for example
   /// layers()[0].token_mixer().toep().coefficients(n).
