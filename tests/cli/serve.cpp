@@ -38,12 +38,6 @@ std::string generated(const std::string& folder, const std::string& prompt, cons
   return outcome.out.substr(prompt.size(), outcome.out.size() - prompt.size() - 1);
 }
 
-std::string metric(const Served& served, const std::string& name) {
-  for (const std::string& line : lines_of(get(served, "/metrics").text))
-    if (line.rfind(name, 0) == 0) return line.substr(line.rfind(' ') + 1);
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("serve: completions have the text of weft generate, with and without a stream") {
@@ -88,6 +82,8 @@ TEST_CASE("serve: completions have the text of weft generate, with and without a
     CHECK(text_of(none) == "fox");
     CHECK(metric(served, "weft_generated_tokens_total") != "0");
     CHECK(metric(served, "weft_requests_total{path=\"/v1/completions\",status=\"200\"}") == "7");
+    CHECK(soon([&] { return metric(served, "weft_request_seconds_count{path=\"/v1/completions\"}") == "7"; }));
+    CHECK(metric(served, "weft_request_seconds_sum{path=\"/v1/completions\"}") != "0");
   });
   CHECK(outcome.code == 0);
   CHECK(lines_of(outcome.out).size() == 1);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "served.h"
@@ -16,14 +17,10 @@ std::string greedy(const Served& served) {
   return text_of(post(served, "/v1/completions", {{"prompt", "fox"}, {"max_tokens", 30}, {"temperature", 0}}));
 }
 
-// Waits up to 20 seconds.
-bool soon(const std::function<bool()>& condition) {
-  for (int i = 0; i < 400 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  return condition();
-}
-
-int connect(const Served& served) {
+// `room` is the number of bytes that may wait for a read, or 0 for the usual number.
+int connect(const Served& served, int room = 0) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  if (room > 0) ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(served.port));
@@ -118,6 +115,13 @@ TEST_CASE("serve: a reload loses no request, and a damaged checkpoint does not r
     CHECK(get(served, "/health").json.at("models").at(0).at("error") == damaged.json.at("errors").at("lm"));
     CHECK(greedy(served) == after);
 
+    std::filesystem::remove_all(folder / "lm");
+    const Response missing = post(served, "/admin/reload", nlohmann::json::object());
+    CHECK(missing.json.at("reloaded").empty());
+    CHECK(contains(missing.json.at("errors").at("lm"), "No such file or directory"));
+    CHECK(get(served, "/health").json.at("models").at(0).at("error") == missing.json.at("errors").at("lm"));
+    CHECK(greedy(served) == after);
+
     write_language_model(folder / "lm", 1);
     ::kill(served.process, SIGHUP);
     CHECK(soon([&] { return greedy(served) == before; }));
@@ -139,6 +143,26 @@ TEST_CASE("serve: the text of a client that goes away ends") {
     client.set_read_timeout(0, 300000);
     CHECK_FALSE(client.Post("/v1/completions", request.dump(), "application/json"));
     CHECK(soon(is_idle));
+  });
+  CHECK(outcome.code == 0);
+}
+
+// The first client asks for more bytes than the systems of both sides keep, and reads none of them.
+TEST_CASE("serve: a client that doesn't read its stream does not hold up another client") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve((folder / "lm") + " --max-tokens 1000000", [](const Served& served) {
+    const std::string text = greedy(served);
+    const int socket = connect(served, 1024);
+    const std::string body = R"({"prompt": "fox", "stream": true, "logprobs": 0, "max_tokens": 100000})";
+    CHECK(send(socket, "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+                           std::to_string(body.size()) + "\r\n\r\n" + body));
+    CHECK(soon([&] { return std::stoi(metric(served, "weft_generated_tokens_total")) > 30000; }));
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(greedy(served) == text);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+    CHECK(metric(served, "weft_requests_total{path=\"/v1/completions\",status=\"200\"}") == "2");
+    ::close(socket);
   });
   CHECK(outcome.code == 0);
 }

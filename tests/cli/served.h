@@ -3,7 +3,9 @@
 #include <httplib.h>
 #include <signal.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "command.h"
 #include "temporary_folder.h"
@@ -73,6 +75,19 @@ inline Response get(const Served& served, const std::string& path) {
   const auto result = served.client().Get(path);
   if (!result) return {};
   return {result->status, nlohmann::json::parse(result->body, nullptr, false), result->body};
+}
+
+// Returns the value of a metric. The name includes the labels, or the beginning of them.
+inline std::string metric(const Served& served, const std::string& name) {
+  for (const std::string& line : lines_of(get(served, "/metrics").text))
+    if (line.rfind(name, 0) == 0) return line.substr(line.rfind(' ') + 1);
+  return "";
+}
+
+// Waits up to 20 seconds.
+inline bool soon(const std::function<bool()>& condition) {
+  for (int i = 0; i < 400 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return condition();
 }
 
 inline std::string text_of(const Response& response, std::size_t choice = 0) {

@@ -25,15 +25,17 @@ class Completion {
         until_(call.until),
         check_(call.check),
         states_(call.states) {
-    const std::vector<Prompt> prompts = request_.texts();
-    for (std::size_t i = 0; i < prompts.size(); ++i) texts_.emplace_back(i, request_, *model_->checkpoint().tokenizer);
-    left_ = prompts.size();
-    model_->continuations().add(prompts, answer_);
+    const std::size_t texts = request_.prompts.size() * static_cast<std::size_t>(request_.n);
+    for (std::size_t i = 0; i < texts; ++i) texts_.emplace_back(i, request_, *model_->checkpoint().tokenizer);
+    left_ = texts;
   }
   ~Completion() { answer_->cancel(); }
   Completion(const Completion&) = delete;
   Completion& operator=(const Completion&) = delete;
 
+  // Throws an HttpError if the model has no room for the texts. If only some of them are in the queue then, the
+  // destructor cancels them.
+  void begin() { model_->continuations().add(request_.texts(), answer_); }
   bool has_ended() const { return left_ == 0; }
   // Waits for the next piece, and returns the text that it belongs to. Throws an HttpError if there is none in time.
   CompletionText& next() {
@@ -135,6 +137,7 @@ Reply completions(Call& call) {
   CompletionRequest request = completion_request(call, *model);
   const bool stream = request.stream;
   const auto completion = std::make_shared<Completion>(call, model, std::move(request));
+  completion->begin();
   // The first piece decides the status of a stream: an error in a prompt is an ordinary answer.
   CompletionText& first = completion->next();
   if (stream) return {{}, [completion, &first](const Write& write) { completion->write(first, write); }};

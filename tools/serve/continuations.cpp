@@ -15,8 +15,13 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 }  // namespace
 
 Continuations::Continuations(std::string name, const weft::Model& model, const weft::Tokenizer& tokenizer,
-                             const Settings& settings, Metrics& metrics)
-    : name_(std::move(name)), model_(model), tokenizer_(tokenizer), settings_(settings), metrics_(metrics) {
+                             const Settings& settings, Metrics& metrics, StreamMemory& memory)
+    : name_(std::move(name)),
+      model_(model),
+      tokenizer_(tokenizer),
+      settings_(settings),
+      metrics_(metrics),
+      memory_(memory) {
   metrics_.add(name_, Metrics::waiting, 0);  // so that the metrics show the model
   reader_ = std::thread([this] {
     // A text that has begun should not stall while a long prompt is read.
@@ -35,38 +40,68 @@ Continuations::~Continuations() {
   reader_.join();
   continuer_.join();
   metrics_.add(name_, Metrics::waiting, -std::ssize(waiting_));
-  metrics_.add(name_, Metrics::running, -running_);
+  end(running_, bytes_);
 }
 
 void Continuations::add(const std::vector<Prompt>& prompts, const std::shared_ptr<Answer>& answer) {
+  for (const Prompt& prompt : prompts)
+    if (prompt.text == 0) prompt.shared->bytes = bytes_of(*prompt.shared);
   const std::lock_guard lock(mutex_);
   const auto cancelled = std::erase_if(waiting_, [](const Waiting& w) { return w.text.answer->is_cancelled(); });
   metrics_.add(name_, Metrics::waiting, -static_cast<std::int64_t>(cancelled));
   if (std::ssize(waiting_) + std::ssize(prompts) > settings_.max_queue) throw queue_full(name_, settings_);
-  for (std::size_t i = 0; i < prompts.size(); ++i) waiting_.push_back({{answer, i, Clock::now()}, prompts[i]});
-  metrics_.add(name_, Metrics::waiting, std::ssize(prompts));
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    waiting_.push_back({{answer, i, prompts[i].shared->bytes, Clock::now()}, prompts[i]});
+    metrics_.add(name_, Metrics::waiting, 1);
+  }
   changed_.notify_all();
 }
 
-void Continuations::add_running(std::int64_t texts) {
+// A text without new symbols needs no stream.
+std::int64_t Continuations::bytes_of(const SharedPrompt& prompt) const {
+  const std::int64_t symbols = std::ssize(prompt.symbols), tokens = prompt.options.tokens;
+  const std::int64_t length = symbols + std::min(tokens, INT64_MAX - symbols);
+  const std::int64_t bytes = tokens > 0 ? model_.stream_bytes(length) : 0;
+  if (bytes > memory_.most())
+    throw wrong("max_tokens", "expected a prompt and new symbols that take at most " + std::to_string(memory_.most()) +
+                                  " bytes of memory (--max-memory), got " + std::to_string(length) +
+                                  " symbols, which may take " + std::to_string(bytes));
+  return bytes;
+}
+
+// Counts texts that have ended.
+void Continuations::end(std::int64_t texts, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  running_ += texts;
-  metrics_.add(name_, Metrics::running, texts);
+  running_ -= texts;
+  bytes_ -= bytes;
+  memory_.give_back(bytes);
+  metrics_.add(name_, Metrics::running, -texts);
+  metrics_.add(name_, Metrics::stream_bytes, -bytes);
   changed_.notify_all();
 }
 
 void Continuations::read_prompts() {
+  std::unique_lock lock(mutex_);
   for (;;) {
-    std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return ended_ || (!waiting_.empty() && running_ < settings_.max_batch); });
     if (ended_) return;
+    const bool is_wanted = !waiting_.front().text.answer->is_cancelled();
+    const std::int64_t bytes = is_wanted ? waiting_.front().text.bytes : 0;
+    if (!memory_.take(bytes)) {
+      changed_.wait_for(lock, std::chrono::milliseconds(20));  // other models give memory back without a notice
+      continue;
+    }
     Waiting waiting = std::move(waiting_.front());
     waiting_.pop_front();
     metrics_.add(name_, Metrics::waiting, -1);
+    if (!is_wanted) continue;
+    ++running_;
+    bytes_ += bytes;
+    metrics_.add(name_, Metrics::running, 1);
+    metrics_.add(name_, Metrics::stream_bytes, bytes);
     lock.unlock();
-    if (waiting.text.answer->is_cancelled()) continue;
-    add_running(1);
     read_prompt(std::move(waiting));
+    lock.lock();
   }
 }
 
@@ -85,7 +120,7 @@ void Continuations::read_prompt(Waiting waiting) {
   } catch (const std::exception& error) {
     fail(text, error, false);
   }
-  add_running(-1);
+  end(1, text.bytes);
 }
 
 void Continuations::read(SharedPrompt& prompt) {
@@ -131,32 +166,41 @@ void Continuations::continue_texts() {
 }
 
 void Continuations::join_batch(Read read) {
-  const auto text = std::make_shared<Text>(std::move(read.text));
   try {
-    batch_.add(std::move(read.generation),
-               [this, text](const weft::GeneratedSymbol& symbol) { return pass_on(*text, symbol); });
+    if (!batch_) batch_.emplace();
+    in_batch_.reserve(in_batch_.size() + 1);
+    const auto text = std::make_shared<Text>(read.text);
+    batch_->add(std::move(read.generation),
+                [this, text](const weft::GeneratedSymbol& symbol) { return pass_on(*text, symbol); });
     in_batch_.push_back(text);
   } catch (const std::exception& error) {
-    fail(*text, error, true);
-    add_running(-1);
+    fail(read.text, error, true);
+    end(1, read.text.bytes);
   }
 }
 
-// An error of the whole step ends all texts of the batch.
+// An error of the whole step ends all texts of the batch. The next text gets a new batch, because there may be no memory
+// for one now.
 void Continuations::step() {
   metrics_.add_batch(name_, std::ssize(in_batch_));
   try {
-    batch_.step();
+    batch_->step();
   } catch (const std::exception& error) {
     for (const std::shared_ptr<Text>& text : in_batch_)
       if (!text->has_ended) fail(*text, error, true);
-    batch_ = weft::GenerationBatch();
+    batch_.reset();
   }
-  const auto ended = std::erase_if(in_batch_, [](const std::shared_ptr<Text>& text) { return text->has_ended; });
-  if (ended > 0) add_running(-static_cast<std::int64_t>(ended));
+  std::int64_t texts = 0, bytes = 0;
+  std::erase_if(in_batch_, [&](const std::shared_ptr<Text>& text) {
+    texts += text->has_ended;
+    bytes += text->has_ended ? text->bytes : 0;
+    return text->has_ended;
+  });
+  if (texts > 0) end(texts, bytes);
 }
 
-bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) {
+// Without memory for a symbol, only its text ends.
+bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) noexcept try {
   if (!symbol.error.empty()) {
     fail(text, weft::Error(symbol.error), true);
     return false;
@@ -170,6 +214,9 @@ bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) {
   const bool is_wanted = text.answer->add({.text = text.index, .symbol = symbol});
   text.has_ended = !is_wanted || symbol.is_last;
   return is_wanted;
+} catch (const std::exception& error) {
+  fail(text, error, true);
+  return false;
 }
 
 }  // namespace serve

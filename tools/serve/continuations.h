@@ -1,5 +1,6 @@
 // Continues the texts of all requests to a causal language model. One thread reads the prompts, one after the other.
-// A second thread continues up to Settings::max_batch texts together, which begin and end at different times.
+// A second thread continues up to Settings::max_batch texts together, which begin and end at different times. A text
+// begins when there is memory for its prompt and all symbols that it may get.
 #pragma once
 #include <weft/generate.h>
 
@@ -16,6 +17,7 @@
 #include "serve/answer.h"
 #include "serve/metrics.h"
 #include "serve/settings.h"
+#include "serve/stream_memory.h"
 
 namespace serve {
 
@@ -25,7 +27,8 @@ struct SharedPrompt {
   std::vector<std::int64_t> symbols;  // at least one
   weft::GenerateOptions options;      // the text k has the seed options.seed + k
   std::int64_t texts;
-  bool is_scored;  // whether to compute the probabilities of its symbols
+  bool is_scored;          // whether to compute the probabilities of its symbols
+  std::int64_t bytes = 0;  // the memory that each of its texts may take; set by Continuations::add
   // After the prompt has been read. Only the thread that reads prompts uses these.
   bool is_read = false;
   std::vector<weft::Generation> generations = {};  // one for each text, unless there are no symbols to generate
@@ -41,18 +44,20 @@ class Continuations {
  public:
   // All arguments must outlive the object.
   Continuations(std::string name, const weft::Model& model, const weft::Tokenizer& tokenizer, const Settings& settings,
-                Metrics& metrics);
+                Metrics& metrics, StreamMemory& memory);
   ~Continuations();
   Continuations(const Continuations&) = delete;
   Continuations& operator=(const Continuations&) = delete;
 
-  // Appends the prompts of one request to the queue. Throws an HttpError if there is no room for all of them.
+  // Appends the prompts of one request to the queue. Throws an HttpError if there is no room for all of them, or if a
+  // text would need more memory than Settings::max_memory.
   void add(const std::vector<Prompt>& prompts, const std::shared_ptr<Answer>& answer);
 
  private:
   struct Text {
     std::shared_ptr<Answer> answer;
     std::size_t index;                     // in the request
+    std::int64_t bytes;                    // of memory for its stream
     Clock::time_point arrived, last = {};  // `last` is the time of the last symbol
     bool has_begun = false;                // whether it has a symbol
     bool has_ended = false;
@@ -73,23 +78,26 @@ class Continuations {
   void join_batch(Read read);
   void step();
   static void fail(Text& text, const std::exception& error, bool is_read) noexcept;
-  bool pass_on(Text& text, const weft::GeneratedSymbol& symbol);
-  void add_running(std::int64_t texts);
+  bool pass_on(Text& text, const weft::GeneratedSymbol& symbol) noexcept;
+  std::int64_t bytes_of(const SharedPrompt& prompt) const;
+  void end(std::int64_t texts, std::int64_t bytes);
 
   const std::string name_;
   const weft::Model& model_;
   const weft::Tokenizer& tokenizer_;
   const Settings& settings_;
   Metrics& metrics_;
+  StreamMemory& memory_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;
   std::vector<Read> read_;    // texts whose prompt has been read, which are not in the batch yet
   std::int64_t running_ = 0;  // texts whose prompt is being read, texts in read_, and texts in the batch
+  std::int64_t bytes_ = 0;    // of memory_ that the running texts have
   bool ended_ = false;
 
-  weft::GenerationBatch batch_;                  // only the second thread uses these
+  std::optional<weft::GenerationBatch> batch_;   // only the second thread uses these
   std::vector<std::shared_ptr<Text>> in_batch_;  // the texts of batch_
   std::thread reader_, continuer_;
 };

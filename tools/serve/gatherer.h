@@ -90,28 +90,33 @@ class Gatherer {
       }
       std::erase_if(jobs, [](const std::shared_ptr<Job>& job) { return job->is_abandoned.load(); });
       if (jobs.empty()) continue;
+      std::int64_t count = 0;
+      for (const std::shared_ptr<Job>& job : jobs) count += std::ssize(job->inputs);
+      metrics_.add(name_, Metrics::running, count);
       if (jobs.size() == 1 || !compute_together(jobs))
         for (const std::shared_ptr<Job>& job : jobs) compute_alone(*job);
+      metrics_.add(name_, Metrics::running, -count);
     }
   }
 
-  // Returns false if the call fails, for example because of one of the texts.
+  // Returns false if the call fails, for example because of one of the texts. Then no job has its results.
   bool compute_together(Jobs& jobs) {
-    std::vector<Result> results;
+    std::vector<std::vector<Result>> results;  // of each job
     try {
       std::vector<Input> inputs;
       for (const std::shared_ptr<Job>& job : jobs) inputs.insert(inputs.end(), job->inputs.begin(), job->inputs.end());
       metrics_.add_batch(name_, std::ssize(inputs));
-      results = compute_(inputs);
+      std::vector<Result> all = compute_(inputs);
+      auto next = std::make_move_iterator(all.begin());
+      for (const std::shared_ptr<Job>& job : jobs) {
+        const auto end = next + std::ssize(job->inputs);
+        results.emplace_back(next, end);
+        next = end;
+      }
     } catch (const std::exception&) {
       return false;
     }
-    auto next = std::make_move_iterator(results.begin());
-    for (const std::shared_ptr<Job>& job : jobs) {
-      const auto end = next + std::ssize(job->inputs);
-      job->results.set_value(std::vector<Result>(next, end));
-      next = end;
-    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i]->results.set_value(std::move(results[i]));
     return true;
   }
 

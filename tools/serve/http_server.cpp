@@ -39,6 +39,25 @@ void set_error(Response& response, const HttpError& error) {
   response.set_content(json_text(error_json(error)), "application/json");
 }
 
+// Measures the time until it is destroyed. Without memory for the first measurement of a path, it is left out.
+class RequestTimer {
+ public:
+  RequestTimer(Metrics& metrics, const char* path) : metrics_(metrics), path_(path) {}
+  ~RequestTimer() {
+    try {
+      metrics_.add_request(path_, std::chrono::duration<double>(Clock::now() - begin_).count());
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  RequestTimer(const RequestTimer&) = delete;
+  RequestTimer& operator=(const RequestTimer&) = delete;
+
+ private:
+  Metrics& metrics_;
+  const char* path_;
+  const Clock::time_point begin_ = Clock::now();
+};
+
 // Writes an error and closes the connection, because the rest of the request has not been read. httplib closes a
 // connection if the provider of the content returns false.
 void set_error_and_close(Response& response, const HttpError& error) {
@@ -203,6 +222,7 @@ struct HttpServer::Impl {
   void answer(const Endpoint& endpoint, const Request& request, Response& response, const std::string& text,
               const std::shared_ptr<void>& token) {
     try {
+      const std::shared_ptr<void> timer = std::make_shared<RequestTimer>(metrics, endpoint.path);
       Body body(text.empty() ? "{}" : text);
       const auto time = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(settings.timeout));
       const auto check = [this, peer = Peer(request.remote_addr, request.remote_port)] {
@@ -216,7 +236,7 @@ struct HttpServer::Impl {
       response.set_header("X-Accel-Buffering", "no");  // nginx then passes on each part immediately
       response.set_chunked_content_provider(
           "text/event-stream",
-          [token, stream = reply.stream](std::size_t, httplib::DataSink& sink) { return write(stream, sink); });
+          [token, timer, stream = reply.stream](std::size_t, httplib::DataSink& sink) { return write(stream, sink); });
     } catch (const std::exception& error) {
       set_error(response, http_error(error));
     }

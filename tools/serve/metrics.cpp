@@ -53,6 +53,12 @@ void Metrics::count_request(const std::string& path, int status) {
   ++requests_[{path, status}];
 }
 
+void Metrics::add_request(const std::string& path, double seconds) {
+  static const Histogram empty{{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}};
+  const std::lock_guard lock(mutex_);
+  request_seconds_.try_emplace(path, empty).first->second.add(seconds);
+}
+
 void Metrics::add(const std::string& model, Gauge gauge, std::int64_t change) {
   const std::lock_guard lock(mutex_);
   models_[model].gauges[gauge] += change;
@@ -84,6 +90,9 @@ std::string Metrics::text() const {
   for (const auto& [key, count] : requests_)
     text += line("weft_requests_total", label("path", key.first) + "," + label("status", std::to_string(key.second)),
                  std::to_string(count));
+  text += head("weft_request_seconds", "histogram", "Time from a complete request to the end of its computation.");
+  for (const auto& [path, seconds] : request_seconds_)
+    text += seconds.text("weft_request_seconds", label("path", path));
   const auto numbers = [&](const std::string& name, const std::string& type, const std::string& help, auto value_of) {
     text += head(name, type, help);
     for (const auto& [model, of_model] : models_)
@@ -91,8 +100,10 @@ std::string Metrics::text() const {
   };
   numbers("weft_waiting_texts", "gauge", "Texts that wait for the model.",
           [](const OfModel& m) { return m.gauges[waiting]; });
-  numbers("weft_running_texts", "gauge", "Texts that the model continues now.",
+  numbers("weft_running_texts", "gauge", "Texts that the model computes now.",
           [](const OfModel& m) { return m.gauges[running]; });
+  numbers("weft_stream_bytes", "gauge", "Estimated memory of the texts that the model continues now.",
+          [](const OfModel& m) { return m.gauges[stream_bytes]; });
   numbers("weft_prompt_tokens_total", "counter", "Symbols of prompts and other texts.",
           [](const OfModel& m) { return m.counters[prompt_tokens]; });
   numbers("weft_generated_tokens_total", "counter", "Generated symbols.",

@@ -37,7 +37,7 @@ std::pair<std::string, std::string> name_and_folder(const std::string& given) {
 
 }  // namespace
 
-Models::Models(const Settings& settings, Metrics& metrics) : settings_(settings), metrics_(metrics) {
+Models::Models(const Settings& settings, Metrics& metrics) : settings_(settings), metrics_(metrics), memory_(settings) {
   for (const std::string& given : settings.models) {
     const auto [name, folder] = name_and_folder(given);
     if (entries_.count(name) > 0)
@@ -45,7 +45,7 @@ Models::Models(const Settings& settings, Metrics& metrics) : settings_(settings)
     Entry& entry = entries_[name];
     entry.folder = folder;
     entry.files = files_of(folder);
-    entry.model = std::make_shared<const ServedModel>(name, folder, settings, metrics);
+    entry.model = std::make_shared<const ServedModel>(name, folder, settings, metrics, memory_);
   }
 }
 
@@ -75,7 +75,8 @@ Json Models::reload() {
     std::string files;
     try {
       files = files_of(entry.folder);
-      if (files != entry.files) model = std::make_shared<const ServedModel>(name, entry.folder, settings_, metrics_);
+      if (files != entry.files)
+        model = std::make_shared<const ServedModel>(name, entry.folder, settings_, metrics_, memory_);
     } catch (const std::exception& failure) {
       error = failure.what();
       errors[name] = error;

@@ -36,6 +36,7 @@ class Models {
 
   const Settings& settings_;
   Metrics& metrics_;
+  StreamMemory memory_;
   std::mutex reloading_;  // only one reload at a time
   mutable std::mutex mutex_;
   std::map<std::string, Entry> entries_;

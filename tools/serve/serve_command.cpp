@@ -78,6 +78,9 @@ int serve(Settings settings) {
 void add_limits(CLI::App& command, Settings& s) {
   add_number(command, "--max-batch", s.max_batch, {1, 1024}, "Number of texts that a model continues together");
   add_number(command, "--max-queue", s.max_queue, {1}, "Number of texts that may wait for a model");
+  add_number(command, "--max-memory", s.max_memory, {0},
+             "Maximum memory for the texts that are continued, in bytes. Further texts wait. 0: half of the machine's "
+             "memory");
   add_number(command, "--max-tokens", s.max_tokens, {1}, "Maximum for max_tokens, the number of new symbols of a text");
   add_number(command, "--max-prompt", s.max_prompt, {1}, "Maximum size of a prompt or another text, in bytes");
   add_number(command, "--max-body", s.max_body, {1}, "Maximum size of the body of a request, in bytes");

@@ -27,7 +27,8 @@ std::vector<std::vector<float>> rows_of(const weft::Tensor& vectors) {
 
 }  // namespace
 
-ServedModel::ServedModel(std::string name, const std::string& folder, const Settings& settings, Metrics& metrics)
+ServedModel::ServedModel(std::string name, const std::string& folder, const Settings& settings, Metrics& metrics,
+                         StreamMemory& memory)
     : name_(std::move(name)), settings_(settings), metrics_(metrics) {
   weft::Checkpoint checkpoint = load(folder, settings);
   const weft::Task task = checkpoint.model->task();
@@ -38,8 +39,8 @@ ServedModel::ServedModel(std::string name, const std::string& folder, const Sett
   } else {
     checkpoint_ = std::make_shared<const weft::Checkpoint>(std::move(checkpoint));
     if (task == weft::Task::causal_lm && !checkpoint_->model->gives_features())
-      continuations_ =
-          std::make_unique<Continuations>(name_, *checkpoint_->model, *checkpoint_->tokenizer, settings, metrics);
+      continuations_ = std::make_unique<Continuations>(name_, *checkpoint_->model, *checkpoint_->tokenizer, settings,
+                                                       metrics, memory);
     if (task == weft::Task::masked_lm && !checkpoint_->model->gives_features())
       start(mask_filler_, [c = checkpoint_](const std::vector<MaskedText>& texts) {
         std::vector<weft::FilledText> filled;

@@ -27,8 +27,9 @@ using Tags = std::vector<std::pair<std::string, std::string>>;
 class ServedModel {
  public:
   // Loads the checkpoint. The weights are in memory, so that the files may change. Throws an Error if the folder has no
-  // valid checkpoint, or if its model doesn't read texts.
-  ServedModel(std::string name, const std::string& folder, const Settings& settings, Metrics& metrics);
+  // valid checkpoint, or if its model doesn't read texts. The other arguments must outlive the object.
+  ServedModel(std::string name, const std::string& folder, const Settings& settings, Metrics& metrics,
+              StreamMemory& memory);
 
   const std::string& name() const noexcept { return name_; }
   const weft::Checkpoint& checkpoint() const noexcept { return *checkpoint_; }

@@ -21,6 +21,7 @@ struct Settings {
   std::int64_t connections = 64;    // connections that are served at the same time
   std::int64_t max_batch = 16;      // texts that a model continues at the same time
   std::int64_t max_queue = 256;     // texts that wait for a model
+  std::int64_t max_memory = 0;      // bytes for the texts that all models continue; 0: half of the machine's memory
   std::int64_t max_tokens = 4096;   // new symbols of a text
   std::int64_t max_prompt = 65536;  // bytes of a prompt or another text
   std::int64_t max_body = 1 << 20;  // bytes of a request's body

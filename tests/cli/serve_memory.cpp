@@ -1,0 +1,206 @@
+// Tests of weft serve when there is too little memory.
+#ifdef WEFT_HTTPLIB
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <future>
+#include <new>
+#include <stdexcept>
+
+#include "served.h"
+#include "tools/serve/continuations.h"
+#include "tools/serve/gatherer.h"
+#include "weft/ops.h"
+
+namespace weft::test {
+namespace {
+
+using ::serve::Answer;
+using ::serve::Clock;
+using ::serve::Continuations;
+
+// Waits until the text of the metrics has this line.
+bool soon_has(const ::serve::Metrics& metrics, const std::string& line) {
+  return soon([&] { return contains(metrics.text(), line + "\n"); });
+}
+
+// A model for which all symbols are equally probable. Its memory can be exhausted.
+class Exhaustible final : public Model {
+ public:
+  explicit Exhaustible(const Tokenizer& tokenizer) : vocabulary_(tokenizer.size()) {}
+  std::atomic<bool> is_exhausted = false;
+
+  const char* arch() const noexcept override { return "exhaustible"; }
+  Task task() const noexcept override { return Task::causal_lm; }
+  std::int64_t outputs() const noexcept override { return vocabulary_; }
+  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
+  std::string config() const override { return "{}"; }
+  std::int64_t max_length() const noexcept override { return 4; }
+  Tensor operator()(const Tensor& tokens, const Random*) const override {
+    if (is_exhausted) throw std::bad_alloc();
+    return Tensor::zeros({tokens.size(0), tokens.size(1), vocabulary_}, DType::f32);
+  }
+  void collect(const std::string&, NamedParameters&) const override {}
+  std::int64_t stream_bytes(std::int64_t tokens) const override { return tokens; }
+
+ private:
+  std::int64_t vocabulary_;
+};
+
+// The texts of one or more models without HTTP.
+struct Texts {
+  ::serve::Settings settings;
+  ::serve::Metrics metrics;
+  ::serve::StreamMemory memory;
+  std::shared_ptr<const Tokenizer> tokenizer = learn_tokenizer("bytes", std::string());
+
+  explicit Texts(std::int64_t max_memory = 0) : settings(with(max_memory)), memory(settings) {}
+
+  std::unique_ptr<Continuations> continuations(const std::string& name, const Model& model) {
+    return std::make_unique<Continuations>(name, model, *tokenizer, settings, metrics, memory);
+  }
+
+ private:
+  static ::serve::Settings with(std::int64_t max_memory) {
+    ::serve::Settings settings;
+    settings.max_memory = max_memory;
+    return settings;
+  }
+};
+
+// Continues a prompt of one symbol.
+std::shared_ptr<Answer> continue_text(Continuations& continuations, std::int64_t tokens) {
+  const auto answer = std::make_shared<Answer>();
+  GenerateOptions options;
+  options.tokens = tokens;
+  const auto prompt = std::make_shared<::serve::SharedPrompt>(::serve::SharedPrompt{{65}, options, 1, false});
+  continuations.add({{prompt, 0}}, answer);
+  return answer;
+}
+
+// Returns the next piece of an answer.
+::serve::Piece next_piece(Answer& answer) {
+  const auto piece = answer.next(Clock::now() + std::chrono::seconds(20));
+  REQUIRE(piece.has_value());
+  return *piece;
+}
+
+// A result that can't be moved while `failing` is positive.
+struct Fragile {
+  static inline std::atomic<int> failing = 0;
+  int value;
+
+  explicit Fragile(int of) : value(of) {}
+  Fragile(Fragile&& other) : value(other.value) {
+    if (failing > 0 && failing-- > 0) throw std::bad_alloc();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("serve: without memory for the results of several requests, each is computed alone") {
+  const ::serve::Settings settings;
+  ::serve::Metrics metrics;
+  std::promise<void> may_go_on;
+  std::atomic<int> calls = 0;
+  const auto compute = [&, go_on = may_go_on.get_future().share()](const std::vector<int>& inputs) {
+    if (++calls == 1) go_on.wait();
+    std::vector<Fragile> results;
+    results.reserve(inputs.size());
+    for (const int input : inputs) results.emplace_back(10 * input);
+    return results;
+  };
+  ::serve::Gatherer<int, Fragile> gatherer("m", compute, settings, metrics);
+  const auto request = [&](const std::vector<int>& inputs) {
+    return std::async(std::launch::async, [&gatherer, inputs] {
+      std::vector<int> values;
+      for (const Fragile& result : gatherer(inputs, Clock::now() + std::chrono::seconds(20), [] {}))
+        values.push_back(result.value);
+      return values;
+    });
+  };
+  auto first = request({1});
+  CHECK(soon_has(metrics, "weft_running_texts{model=\"m\"} 1"));
+  auto second = request({2}), third = request({3, 4});
+  CHECK(soon_has(metrics, "weft_waiting_texts{model=\"m\"} 3"));
+  Fragile::failing = 1;
+  may_go_on.set_value();
+  CHECK((first.get() == std::vector<int>{10}));
+  CHECK((second.get() == std::vector<int>{20}));
+  CHECK((third.get() == std::vector<int>{30, 40}));
+  CHECK(calls == 4);
+  CHECK(soon_has(metrics, "weft_running_texts{model=\"m\"} 0"));
+}
+
+TEST_CASE("serve: without memory for a step, its texts end with an error, and the next text is complete") {
+  Texts texts;
+  Exhaustible model(*texts.tokenizer);
+  const auto continuations = texts.continuations("m", model);
+  const auto first = continue_text(*continuations, 1000000), second = continue_text(*continuations, 1000000);
+  for (Answer* answer : {first.get(), second.get()})
+    while (!next_piece(*answer).symbol) continue;
+  model.is_exhausted = true;
+  for (Answer* answer : {first.get(), second.get()}) {
+    ::serve::Piece piece = next_piece(*answer);
+    while (piece.symbol) piece = next_piece(*answer);
+    REQUIRE(piece.error.has_value());
+    CHECK(piece.error->status == 503);
+  }
+  CHECK(soon_has(texts.metrics, "weft_running_texts{model=\"m\"} 0"));
+  CHECK(next_piece(*continue_text(*continuations, 3)).error->status == 503);
+  model.is_exhausted = false;
+  const auto third = continue_text(*continuations, 3);
+  CHECK(next_piece(*third).prompt_symbols == 1);
+  for (int i = 0; i < 3; ++i) CHECK(next_piece(*third).symbol->is_last == (i == 2));
+}
+
+// A text takes one byte for each of its symbols, so two texts of a billion symbols have room, but not three.
+TEST_CASE("serve: a text waits until there is memory for all its symbols, also if another model has the memory") {
+  constexpr std::int64_t billion = 1000000000;
+  Texts texts(2 * billion + billion / 2);
+  Exhaustible one(*texts.tokenizer), other(*texts.tokenizer);
+  auto of_one = texts.continuations("one", one), of_other = texts.continuations("other", other);
+  const auto first = continue_text(*of_one, billion), second = continue_text(*of_one, billion);
+  CHECK(soon_has(texts.metrics, "weft_stream_bytes{model=\"one\"} 2000000002"));
+  CHECK(next_piece(*continue_text(*of_one, 0)).prompt_symbols == 1);  // takes no memory
+  const auto third = continue_text(*of_one, billion), fourth = continue_text(*of_other, billion);
+  for (Answer* answer : {third.get(), fourth.get()})
+    CHECK_FALSE(answer->next(Clock::now() + std::chrono::milliseconds(100)).has_value());
+  CHECK(contains(texts.metrics.text(), "weft_waiting_texts{model=\"other\"} 1\n"));
+  try {
+    (void)continue_text(*of_one, 3 * billion);
+    FAIL_CHECK("a text that never has room must be refused");
+  } catch (const ::serve::HttpError& error) {
+    CHECK(error.status == 400);
+    CHECK(contains(error.what(),
+                   "expected a prompt and new symbols that take at most 2500000000 bytes of memory "
+                   "(--max-memory), got 3000000001 symbols, which may take 3000000001"));
+  }
+  second->cancel();
+  CHECK(next_piece(*third).prompt_symbols == 1);
+  CHECK_FALSE(fourth->next(Clock::now() + std::chrono::milliseconds(100)).has_value());
+  of_one.reset();  // a reload ends the earlier model
+  CHECK(next_piece(*fourth).prompt_symbols == 1);
+  of_other.reset();
+  CHECK(texts.memory.take(texts.memory.most()));
+  CHECK(contains(texts.metrics.text(), "weft_stream_bytes{model=\"one\"} 0\n"));
+}
+
+TEST_CASE("serve: the memory of a text is limited by an option") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const std::int64_t bytes = load_checkpoint(folder / "lm", Purpose::inference).model->stream_bytes(3 + 20);
+  const Outcome outcome = serve((folder / "lm") + " --max-memory " + std::to_string(bytes), [](const Served& served) {
+    const Response fits = post(served, "/v1/completions", {{"prompt", "fox"}, {"max_tokens", 20}});
+    CHECK(fits.status == 200);
+    const Response too_long = post(served, "/v1/completions", {{"prompt", "fox"}, {"max_tokens", 500}});
+    CHECK(too_long.status == 400);
+    CHECK(contains(too_long.error(), "bytes of memory (--max-memory), got 503 symbols, which may take "));
+    CHECK(metric(served, "weft_stream_bytes") == "0");
+  });
+  CHECK(outcome.code == 0);
+}
+
+}  // namespace weft::test
+
+#endif
