@@ -141,6 +141,27 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
     CHECK(vectors.json.at("usage").at("prompt_tokens") > 0);
     const Response coded =
         post(served, "/v1/embeddings", {{"model", "class"}, {"input", a}, {"encoding_format", "base64"}});
+    const nlohmann::json symbols_of_a = post(served, "/tokenize", {{"model", "class"}, {"text", a}}).json.at("tokens");
+    const nlohmann::json inputs[] = {symbols_of_a, {symbols_of_a}, {symbols_of_a, b}};
+    for (const nlohmann::json& input : inputs) {
+      const Response of_symbols = post(served, "/v1/embeddings", {{"model", "class"}, {"input", input}});
+      CHECK(of_symbols.json.at("data").at(0).at("embedding").get<std::vector<float> >() == vector);
+      CHECK(of_symbols.json.at("data").size() == (input == inputs[2] ? 2 : 1));
+    }
+    const std::pair<const char*, const char*> wrong_inputs[] = {
+        {"3", "input: expected texts or lists of integers, got 3"},
+        {"[]", "input: expected a text or a list of texts, got nothing"},
+        {"[[]]", "input: expected at least one symbol, got an empty list"},
+        {"[1.5]", "input: expected a list of integers from 0 to "},
+        {"[[0], [-1]]", "input: expected a list of integers from 0 to "},
+        {"[[0], 3]", "input: expected texts or lists of integers, got 3"}};
+    for (const auto& [input, message] : wrong_inputs) {
+      const Response refused =
+          post(served, "/v1/embeddings", std::string(R"({"model": "class", "input": )") + input + "}");
+      CHECK(refused.status == 400);
+      CHECK(contains(refused.error(), message));
+    }
+    CHECK(metric(served, "weft_request_seconds_count{path=\"/classify\"}") == "2");
     CHECK(coded.json.at("data").at(0).at("embedding").get<std::string>().size() == (vector.size() * 4 + 2) / 3 * 4);
     const FilledText filled = fill_mask(load("mask"), masked, 2);
     const nlohmann::json gaps =
@@ -159,12 +180,22 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
     CHECK(get(served, "/v1/models").json.at("data").size() == 5);
     CHECK(get(served, "/openapi.json").json.at("paths").contains("/classify"));
     CHECK(contains(get(served, "/").text, "<title>weft</title>"));
+    // 0 stands for all symbols, and so does every number above theirs.
+    const std::int64_t symbols = load("mask").model->vocabulary();
+    const auto fill = [&](const std::string& text, std::int64_t top) {
+      return post(served, "/fill-mask", {{"model", "mask"}, {"text", text}, {"top", top}});
+    };
+    const std::size_t most = fill_mask(load("mask"), "[mask]", 0).gaps[0].size();
+    for (const std::int64_t top : {std::int64_t{0}, symbols + 1, INT64_MAX})
+      CHECK(fill("[mask]", top).json.at("result").at("gaps").at(0).size() == most);
+    CHECK(contains(fill("[mask]", -1).error(), "top: expected an integer (at least 0), got -1"));
     std::string many;
-    for (int i = 0; i < 101; ++i) many += "[mask] ";
-    const Response costly = post(served, "/fill-mask", {{"model", "mask"}, {"text", many}, {"top", 1000}});
+    const std::int64_t too_many = 100000 / symbols + 1;
+    for (std::int64_t i = 0; i < too_many; ++i) many += "[mask] ";
+    const Response costly = fill(many, 0);
     CHECK(costly.status == 400);
-    CHECK(contains(costly.error(), "expected at most 100000 predictions, got 101 gaps with 1000 predictions each"));
-    CHECK(post(served, "/fill-mask", {{"model", "mask"}, {"text", "[mask]"}, {"top", 1001}}).status == 400);
+    CHECK(contains(costly.error(), "expected at most 100000 predictions, got " + std::to_string(too_many) +
+                                       " gaps with " + std::to_string(symbols) + " predictions each"));
     const Response wrong = post(served, "/v1/completions", {{"model", "tags"}, {"prompt", "a"}});
     CHECK(wrong.status == 404);
     CHECK(contains(wrong.error(), "has the task tagging and does not answer /v1/completions; it answers "));

@@ -25,21 +25,41 @@ std::string base64(const std::vector<float>& numbers) {
   return text;
 }
 
+// An input is a text, or the symbols of a text.
+std::string input_of(const Json& given, const Settings& settings, const weft::Tokenizer& tokenizer) {
+  if (!given.is_string() && !given.is_array())
+    throw wrong("input", "expected texts or lists of integers, got " + shown(given));
+  if (given.is_array() && given.empty()) throw wrong("input", "expected at least one symbol, got an empty list");
+  const std::string text =
+      given.is_string() ? given.get<std::string>() : tokenizer.decode(given_symbols(given, "input", tokenizer));
+  check_text(text, "input", settings);
+  return text;
+}
+
+// A request has one input or a list of inputs.
+std::vector<std::string> inputs_of(const Json& given, const Settings& settings, const weft::Tokenizer& tokenizer) {
+  if (given.is_null() || (given.is_array() && given.empty()))
+    throw wrong("input", "expected a text or a list of texts, got nothing");
+  if (!given.is_array() || given.front().is_number()) return {input_of(given, settings, tokenizer)};
+  check_count(given.size(), "input", settings);
+  std::vector<std::string> texts;
+  for (const Json& input : given) texts.push_back(input_of(input, settings, tokenizer));
+  return texts;
+}
+
 }  // namespace
 
 Reply embeddings(Call& call) {
   const auto model = model_of(call);
   auto& embedder = model->embedder();
-  const std::vector<std::string> texts = call.body.texts("input");
+  const std::vector<std::string> texts =
+      inputs_of(call.body.value("input"), call.settings, *model->checkpoint().tokenizer);
   const std::string format = call.body.text("encoding_format").value_or("float");
   const std::int64_t dimensions = call.body.integer("dimensions", 0, {1});
   call.body.text("user");
   call.body.check_all_read();
-  if (texts.empty()) throw wrong("input", "expected a text or a list of texts, got nothing");
-  check_count(texts.size(), "input", call.settings);
   if (format != "float" && format != "base64")
     throw wrong("encoding_format", "expected float or base64, got \"" + format + "\"");
-  for (const std::string& text : texts) check_text(text, "input", call.settings);
   const std::int64_t symbols = count_symbols(*model, texts);
   const std::vector<std::vector<float>> vectors = embedder(texts, call.until, call.check);
   if (const auto found = std::ssize(vectors.front()); dimensions > 0 && dimensions != found)

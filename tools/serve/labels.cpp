@@ -42,8 +42,9 @@ std::vector<Json> tags_of(const std::vector<Tags>& all) {
 }
 
 // Each prediction takes about a kilobyte of memory until the answer is written. A gap has the brackets of "[mask]".
-void check_gaps(const std::vector<std::string>& texts, std::int64_t top) {
+void check_gaps(const std::vector<std::string>& texts, std::int64_t top, std::int64_t vocabulary) {
   constexpr std::int64_t most = 100000;
+  if (top == 0 || top > vocabulary) top = vocabulary;
   std::int64_t gaps = 0;
   for (const std::string& text : texts)
     gaps += std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '<'; });
@@ -73,12 +74,12 @@ Reply fill_mask(Call& call) {
   const auto model = model_of(call);
   auto& mask_filler = model->mask_filler();
   const GivenTexts given = given_texts(call, *model);
-  const std::int64_t top = call.body.integer("top", 5, {1, 1000});
+  const std::int64_t top = call.body.integer("top", 5, {0});
   const double threshold = call.body.number("threshold", 0, {0, 1});
   call.body.check_all_read();
   std::vector<MaskedText> masked;
   for (const std::string& text : given.texts) masked.push_back({text, top, threshold});
-  check_gaps(given.texts, top);
+  check_gaps(given.texts, top, model->checkpoint().model->vocabulary());
   std::vector<Json> results;
   for (const weft::FilledText& filled : mask_filler(masked, call.until, call.check)) {
     Json gaps = Json::array();
