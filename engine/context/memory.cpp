@@ -96,7 +96,7 @@ void* MemoryCache::allocate(std::size_t bytes) {
     trim_all();
     block = new_block(size);
   }
-  if (block == nullptr) throw Error("[memory] out of memory: " + std::to_string(bytes) + " bytes were requested");
+  if (block == nullptr) throw OutOfMemory("[memory] out of memory: " + std::to_string(bytes) + " bytes were requested");
   std::lock_guard<std::mutex> lock(mutex_);
   use_.current += size;
   use_.peak = std::max(use_.peak, use_.current);

@@ -137,7 +137,7 @@ TEST_CASE("memory source: if it refuses any block, weft throws an Error and work
     CHECK(refused > 5);
     context.memory().trim();
     if (throws < 2)
-      CHECK_THROWS_WITH_AS((void)context.memory().allocate(1000), doctest::Contains("out of memory"), Error);
+      CHECK_THROWS_WITH_AS((void)context.memory().allocate(1000), doctest::Contains("out of memory"), OutOfMemory);
     source->failing = 0;
     CHECK(step(arch) == want);
     context.memory().trim();
