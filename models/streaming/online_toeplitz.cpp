@@ -40,12 +40,14 @@ Tensor one_head(const Tensor& x) { return reshape(x, {1, 1, x.size(0), x.size(1)
 }  // namespace
 
 // The comment on the class explains the numbers. Besides, there are up to 128 lags and 256 rows of products at the
-// beginning. ToeplitzLags keeps the coefficients and the spectra of small products, which take 6 S rows for each size S
-// of 64, 128 and 256 at the distances 2 and 3. The last factor is the unused part of memory blocks.
+// beginning. ToeplitzLags keeps the coefficients and the spectra of small products, which take 4 S rows for each size S
+// of 64, 128 and 256 at the distances 2 and 3, if 2 S <= n and S < L. The last factor is the unused part of memory
+// blocks.
 double OnlineToeplitz::bytes(int64_t n, int64_t significant, int64_t channels, std::size_t element) noexcept {
   const auto rows = static_cast<double>(n), lags = static_cast<double>(significant);
   const double inputs = std::min(rows, 3 * lags) + base, products = std::min(0.8 * rows, 4 * lags) + 256;
-  const double coefficients = std::min(1.4 * rows + 128, lags + base), spectra = std::min(12 * rows, 6.0 * 448 * 2);
+  const double coefficients = std::min(1.4 * rows + 128, lags + base),
+               spectra = std::min({8 * rows, 16 * lags, 4.0 * 448 * 2});
   return (inputs + products + coefficients + spectra) * static_cast<double>(channels) * static_cast<double>(element) *
          9 / 8;
 }

@@ -45,9 +45,10 @@ TEST_CASE("stream_bytes: a text takes at most the estimated memory, and not much
       if (all > sweep(5000, 701)) continue;
       CAPTURE(prompt);
       CAPTURE(all);
+      (void)memory_of(*model, prompt, all);  // what the model keeps belongs to no text
       const std::int64_t taken = memory_of(*model, prompt, all), estimated = model->stream_bytes(all);
-      MESSAGE(options_of_model << " " << prompt << " " << all << ": " << taken << " " << estimated);
       CHECK(taken <= estimated);
+      if (all >= 700) CHECK(estimated <= 6 * taken);
     }
   }
 }
