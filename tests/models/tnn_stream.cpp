@@ -9,6 +9,7 @@
 #include "sweep.h"
 #include "tnn/activation_lift.h"
 #include "tnn_support.h"
+#include "weft/context.h"
 #include "weft/profile.h"
 
 namespace weft::test {
