@@ -27,7 +27,8 @@ class MemorySource {
  public:
   virtual ~MemorySource() = default;
   /// Returns a block of `bytes` bytes, aligned to 64 bytes. If there is no memory, it returns null or throws
-  /// std::bad_alloc, and the requesting operation then throws an Error. Any other exception reaches the caller of weft.
+  /// std::bad_alloc, and the requesting operation then throws OutOfMemory. Any other exception reaches the caller of
+  /// weft.
   virtual void* allocate(std::size_t bytes) = 0;
   /// Takes back a block that allocate(bytes) returned.
   virtual void release(void* block, std::size_t bytes) noexcept = 0;
@@ -44,7 +45,8 @@ class MemoryCache {
   MemoryCache(const MemoryCache&) = delete;
   MemoryCache& operator=(const MemoryCache&) = delete;
 
-  /// Returns a block of at least `bytes` bytes. Error if memory runs out, or if `bytes` exceeds the machine's memory.
+  /// Returns a block of at least `bytes` bytes. Throws OutOfMemory if memory runs out, and another Error if `bytes`
+  /// exceeds the machine's memory.
   void* allocate(std::size_t bytes);
   /// Takes back a block that allocate(bytes) returned.
   void release(void* block, std::size_t bytes) noexcept;
