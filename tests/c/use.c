@@ -85,7 +85,8 @@ static void use_older_options(const weft_model* model, const char* prompt, weft_
   memcpy(older, &options, size);
   use_steps(model, prompt, older, answers);
   older->struct_size = size - 1;
-  REFUSED(WEFT_INVALID_ARGUMENT, "WEFT_GENERATE_OPTIONS_INIT", weft_generate(model, prompt, older, collect, NULL, NULL));
+  REFUSED(WEFT_INVALID_ARGUMENT, "WEFT_GENERATE_OPTIONS_INIT",
+          weft_generate(model, prompt, older, collect, NULL, NULL));
   free(older);
 }
 
