@@ -5,7 +5,8 @@
 # usage: platform.sh SOURCE_DIR
 set -euo pipefail
 cd "$1"
-names='sys/|linux/|netinet/|arpa/|netdb|unistd|fcntl|pthread|sched|signal|dlfcn|link|poll|termios|windows|winsock|io[.]h'
+names='sys/|linux/|unistd|fcntl|pthread|sched|signal|dlfcn|link|poll|termios'
+names="$names|netinet/|arpa/|netdb|windows|winsock|io[.]h"
 headers="^ *# *include *<($names)"
 platforms='\b(__linux__|__unix__|__APPLE__|_WIN32|_MSC_VER|__MINGW32__|__EMSCRIPTEN__)\b'
 ! grep -rnE "$headers|$platforms" engine ops models tools --include='*.h' --include='*.cpp' --include='*.in' |
