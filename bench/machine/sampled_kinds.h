@@ -1,6 +1,5 @@
 // C functions, which Python's ctypes can also call. The kinds are those of sampled.h, in the same order.
 #pragma once
-#include "weft/visibility.h"
 
 extern "C" {
 [[gnu::visibility("default")]] void weft_sampling_start();             // starts sampling the calling thread

@@ -26,7 +26,7 @@ GenerateOptions options_of(const weft_generate_options* given) {
     if (given->stop[i] == nullptr) fail_argument("options->stop[" + std::to_string(i) + "] is NULL");
     options.stop.emplace_back(given->stop[i]);
   }
-  options.speculate = given->struct_size > smallest && given->speculate != 0;
+  options.speculate = given->struct_size >= smallest + sizeof given->speculate && given->speculate != 0;
   return options;
 }
 

@@ -60,6 +60,13 @@ struct GenerationBatch::Impl {
     rows = Tensor();
   }
 
+  // Returns the symbol that ends a text with an error.
+  static GeneratedSymbol failure(const std::exception& error) {
+    const bool is_out_of_memory =
+        dynamic_cast<const OutOfMemory*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    return {.text = {}, .is_last = true, .error = error.what(), .is_out_of_memory = is_out_of_memory};
+  }
+
   // Moves the newcomers into the stream.
   void join() {
     members.reserve(members.size() + newcomers.size());
@@ -72,7 +79,7 @@ struct GenerationBatch::Impl {
         member.text->stream.reset();
         members.push_back(std::move(member));
       } catch (const Error& error) {
-        (void)member.out({.text = {}, .is_last = true, .error = error.what()});
+        (void)member.out(failure(error));
       }
     }
     newcomers.clear();
@@ -96,7 +103,7 @@ struct GenerationBatch::Impl {
       try {
         symbol = member.text->choose_next();
       } catch (const std::exception& error) {
-        symbol = {.text = {}, .is_last = true, .error = error.what()};
+        symbol = failure(error);
       }
       pass_on(member, symbol);
     }

@@ -37,7 +37,21 @@ class KeptLags {
     layers_ = std::move(layers);
   }
 
+  // Returns the number of significant lags of each layer. Computes it again only if the model's parameters have changed.
+  template <class Compute>
+  std::vector<std::int64_t> significant(std::vector<std::uint64_t> versions, Compute compute) {
+    const std::lock_guard<std::mutex> lock(significant_mutex_);
+    if (versions != significant_versions_) {
+      significant_ = compute();
+      significant_versions_ = std::move(versions);
+    }
+    return significant_;
+  }
+
  private:
+  std::mutex significant_mutex_;
+  std::vector<std::uint64_t> significant_versions_;
+  std::vector<std::int64_t> significant_;
   mutable std::mutex mutex_;
   State state_{};
   std::shared_ptr<const Layers> layers_;

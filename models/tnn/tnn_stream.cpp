@@ -145,13 +145,18 @@ std::unique_ptr<TokenStream> Tnn::stream() const {
 
 std::int64_t Tnn::stream_bytes(std::int64_t tokens) const {
   if (config_.depends_on_length()) return Model::stream_bytes(tokens);
-  const auto element = dtype_size(embedding_.weight.value().dtype() == DType::f64 ? DType::f64 : DType::f32);
-  double bytes = 0;
-  for (const TnnLayer& layer : layers_) {
-    const Gtu& mixer = layer.token_mixer();
-    bytes += OnlineToeplitz::bytes(tokens, mixer.toep().significant_lags(), mixer.d1(), element);
-  }
-  return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
+  return guard_memory("generate", [&] {
+    const auto element = dtype_size(embedding_.weight.value().dtype() == DType::f64 ? DType::f64 : DType::f32);
+    const std::vector<std::int64_t> lags = kept_lags_->significant(versions_of(parameters()), [&] {
+      std::vector<std::int64_t> all;
+      for (const TnnLayer& layer : layers_) all.push_back(layer.token_mixer().toep().significant_lags());
+      return all;
+    });
+    double bytes = 0;
+    for (std::size_t i = 0; i < layers_.size(); ++i)
+      bytes += OnlineToeplitz::bytes(tokens, lags[i], layers_[i].token_mixer().d1(), element);
+    return static_cast<std::int64_t>(std::min(bytes, 0x1p62));
+  });
 }
 
 std::string Tnn::why_stream_is_slow() const {

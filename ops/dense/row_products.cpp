@@ -23,9 +23,10 @@ Tensor row_products(const Tensor& rows, const Tensor& x) {
       const GemmKernels<T> kernel = gemm_kernels<T>();
       const T *a = vector.data<T>(), *b = matrix.data<T>();
       GemmSum<T>* out = y.mutable_data<GemmSum<T>>();
-      // Rows that no cache holds are divided into larger tasks, which the kernel streams (streamed_bytes).
-      constexpr std::int64_t streamed_work = (8 << 20) / sizeof(T), most_in_cache = 128 << 20;
-      const std::int64_t work = n * k * std::int64_t{sizeof(T)} > most_in_cache ? streamed_work : task_work;
+      // If each thread has enough rows, the tasks are so large that the kernel streams them (streamed_bytes).
+      constexpr std::int64_t streamed_work = (8 << 20) / sizeof(T), tasks_per_thread = 8;
+      const std::int64_t threads = Context::current().threads();
+      const std::int64_t work = n * k > tasks_per_thread * threads * streamed_work ? streamed_work : task_work;
       const std::int64_t grain = std::max<std::int64_t>(1, work / std::max<std::int64_t>(1, k));
       Context::current().parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
         kernel.dot(1, end - begin, k, a, k, b + begin * k, k, out + begin, 1, 1, false);

@@ -142,7 +142,8 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
     const Response coded =
         post(served, "/v1/embeddings", {{"model", "class"}, {"input", a}, {"encoding_format", "base64"}});
     const nlohmann::json symbols_of_a = post(served, "/tokenize", {{"model", "class"}, {"text", a}}).json.at("tokens");
-    const nlohmann::json inputs[] = {symbols_of_a, {symbols_of_a}, {symbols_of_a, b}};
+    const nlohmann::json inputs[] = {symbols_of_a, nlohmann::json::array({symbols_of_a}),
+                                     nlohmann::json::array({symbols_of_a, b})};
     for (const nlohmann::json& input : inputs) {
       const Response of_symbols = post(served, "/v1/embeddings", {{"model", "class"}, {"input", input}});
       CHECK(of_symbols.json.at("data").at(0).at("embedding").get<std::vector<float> >() == vector);

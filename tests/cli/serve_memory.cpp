@@ -163,9 +163,13 @@ TEST_CASE("serve: a text waits until there is memory for all its symbols, also i
   const auto first = continue_text(*of_one, billion), second = continue_text(*of_one, billion);
   CHECK(soon_has(texts.metrics, "weft_stream_bytes{model=\"one\"} 2000000002"));
   CHECK(next_piece(*continue_text(*of_one, 0)).prompt_symbols == 1);  // takes no memory
-  const auto third = continue_text(*of_one, billion), fourth = continue_text(*of_other, billion);
-  for (Answer* answer : {third.get(), fourth.get()})
-    CHECK_FALSE(answer->next(Clock::now() + std::chrono::milliseconds(100)).has_value());
+  const auto waits = [](Answer& answer) {
+    return !answer.next(Clock::now() + std::chrono::milliseconds(100)).has_value();
+  };
+  const auto third = continue_text(*of_one, billion);
+  CHECK(waits(*third));
+  const auto fourth = continue_text(*of_other, billion);
+  CHECK(waits(*fourth));
   CHECK(contains(texts.metrics.text(), "weft_waiting_texts{model=\"other\"} 1\n"));
   try {
     (void)continue_text(*of_one, 3 * billion);
@@ -178,12 +182,30 @@ TEST_CASE("serve: a text waits until there is memory for all its symbols, also i
   }
   second->cancel();
   CHECK(next_piece(*third).prompt_symbols == 1);
-  CHECK_FALSE(fourth->next(Clock::now() + std::chrono::milliseconds(100)).has_value());
+  CHECK(waits(*fourth));
   of_one.reset();  // a reload ends the earlier model
   CHECK(next_piece(*fourth).prompt_symbols == 1);
   of_other.reset();
-  CHECK(texts.memory.take(texts.memory.most()));
+  CHECK(texts.memory.take(texts.memory.most(), nullptr));
   CHECK(contains(texts.metrics.text(), "weft_stream_bytes{model=\"one\"} 0\n"));
+}
+
+TEST_CASE("serve: memory goes to the model that has waited longest") {
+  ::serve::Settings settings;
+  settings.max_memory = 8;
+  ::serve::StreamMemory memory(settings);
+  const int large = 0, small = 0;
+  CHECK(memory.take(3, &small));
+  CHECK_FALSE(memory.take(6, &large));
+  CHECK_FALSE(memory.take(3, &small));  // there are 5 bytes, but the other one waits for them
+  CHECK(memory.take(0, &small));
+  memory.give_back(3);
+  CHECK_FALSE(memory.take(3, &small));
+  CHECK(memory.take(6, &large));
+  CHECK_FALSE(memory.take(3, &small));
+  CHECK_FALSE(memory.take(1, &large));
+  memory.leave(&small);
+  CHECK(memory.take(1, &large));
 }
 
 TEST_CASE("serve: the memory of a text is limited by an option") {

@@ -86,7 +86,10 @@ TEST_CASE("row_products: the same bits for any number of threads, and for a sing
 }
 
 TEST_CASE("row_products: the same bits if the rows are too many for a cache") {
-  const std::int64_t n = 260001, k = 131;  // more than 128 MiB
+  Context two;
+  two.set_threads(2);
+  const ContextScope scope(two);
+  const std::int64_t n = 260001, k = 131;  // more than eight tasks of 8 MiB for each thread
   const Tensor rows = uniform(8, {n, k}, DType::f32), x = uniform(9, {k}, DType::f32), all = row_products(rows, x);
   for (const auto& [begin, end] : {std::pair{0, 1000}, {130000, 131001}, {260000, 260001}})
     CHECK(same_bits(row_products(slice(rows, 0, begin, end), x), slice(all, 0, begin, end)));

@@ -28,19 +28,29 @@ Continuations::Continuations(std::string name, const weft::Model& model, const w
     weft::os::lower_thread_priority();
     read_prompts();
   });
-  continuer_ = std::thread([this] { continue_texts(); });
+  try {
+    continuer_ = std::thread([this] { continue_texts(); });
+  } catch (...) {  // the system refuses the thread
+    end_threads();
+    throw;
+  }
 }
 
-Continuations::~Continuations() {
+void Continuations::end_threads() {
   {
     const std::lock_guard lock(mutex_);
     ended_ = true;
   }
   changed_.notify_all();
   reader_.join();
-  continuer_.join();
+  if (continuer_.joinable()) continuer_.join();
+}
+
+Continuations::~Continuations() {
+  end_threads();
   metrics_.add(name_, Metrics::waiting, -std::ssize(waiting_));
   end(running_, bytes_);
+  memory_.leave(this);
 }
 
 void Continuations::add(const std::vector<Prompt>& prompts, const std::shared_ptr<Answer>& answer) {
@@ -87,7 +97,8 @@ void Continuations::read_prompts() {
     if (ended_) return;
     const bool is_wanted = !waiting_.front().text.answer->is_cancelled();
     const std::int64_t bytes = is_wanted ? waiting_.front().text.bytes : 0;
-    if (!memory_.take(bytes)) {
+    if (!is_wanted) memory_.leave(this);
+    if (!memory_.take(bytes, this)) {
       changed_.wait_for(lock, std::chrono::milliseconds(20));  // other models give memory back without a notice
       continue;
     }
@@ -202,7 +213,8 @@ void Continuations::step() {
 // Without memory for a symbol, only its text ends.
 bool Continuations::pass_on(Text& text, const weft::GeneratedSymbol& symbol) noexcept try {
   if (!symbol.error.empty()) {
-    fail(text, weft::Error(symbol.error), true);
+    if (symbol.is_out_of_memory) fail(text, weft::OutOfMemory(symbol.error), true);
+    else fail(text, weft::Error(symbol.error), true);
     return false;
   }
   const Clock::time_point now = Clock::now();

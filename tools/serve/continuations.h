@@ -71,6 +71,7 @@ class Continuations {
     weft::Generation generation;
   };
 
+  void end_threads();
   void read_prompts();
   void read_prompt(Waiting waiting);
   void read(SharedPrompt& prompt);

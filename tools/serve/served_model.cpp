@@ -80,6 +80,8 @@ void ServedModel::start_predictor(weft::Checkpoint checkpoint) {
 void ServedModel::start_embedder() try {
   const auto embedder = std::make_shared<const weft::Embedder>(checkpoint_);
   start(embedder_, [embedder](const std::vector<std::string>& texts) { return rows_of((*embedder)(texts)); });
+} catch (const weft::OutOfMemory&) {
+  throw;
 } catch (const weft::Error&) {
 }
 

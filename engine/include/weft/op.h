@@ -23,8 +23,8 @@ namespace detail {
 class WEFT_HIDDEN PartOp;
 class WEFT_HIDDEN RecomputeOp;
 class WEFT_HIDDEN TapeRecords;
-// Calls f, the forward pass of an operation. Measures the time of f. Turns a std::bad_alloc that f throws into an
-// Error.
+// Calls f, the forward pass of an operation. Measures the time of f. Turns a std::bad_alloc that f throws into
+// OutOfMemory.
 Tensor run_op(const char* name, FunctionRef<Tensor()> f);
 // Checks the inputs and computes the output. Sets op.recording if the op is to be recorded.
 Tensor compute(Op& op, const Inputs& in);

@@ -50,6 +50,7 @@ struct GeneratedSymbol {
   bool is_last = false;     ///< whether generation ends with this symbol
   bool is_stopped = false;  ///< whether it ends because of a stop text, and not because of GenerateOptions::tokens
   std::string error = {};   ///< GenerationBatch: why the text can't be continued; then is_last is true
+  bool is_out_of_memory = false;  ///< whether `error` is a lack of memory
 };
 
 /// Continues a prompt. Reading the prompt costs one forward pass. Model::stream describes the cost of each new symbol.

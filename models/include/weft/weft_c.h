@@ -200,7 +200,7 @@ typedef struct weft_generate_options {
   const char* const* stop;  ///< generation ends before the first occurrence of one of these texts; default NULL
   size_t stop_count;        ///< number of texts in `stop`; default 0
   /// If not 0, guesses the next symbols from repetitions in the text, and checks several guesses in one reading of the
-  /// weights. The text is the same, bit for bit. Default 0. Programs that were compiled with weft 0.2 lack this field.
+  /// weights. The text is the same, bit for bit. Default 0. The struct of weft 0.2 lacks this field.
   int speculate;
 } weft_generate_options;
 
