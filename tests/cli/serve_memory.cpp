@@ -208,6 +208,17 @@ TEST_CASE("serve: memory goes to the model that has waited longest") {
   CHECK(memory.take(1, &large));
 }
 
+TEST_CASE("serve: a cancelled text no longer waits for memory") {
+  constexpr std::int64_t billion = 1000000000;
+  Texts texts(2 * billion + billion / 2);
+  Exhaustible one(*texts.tokenizer), other(*texts.tokenizer);
+  const auto of_one = texts.continuations("one", one), of_other = texts.continuations("other", other);
+  const auto first = continue_text(*of_one, 2 * billion), second = continue_text(*of_one, billion);
+  CHECK_FALSE(second->next(Clock::now() + std::chrono::milliseconds(100)).has_value());
+  second->cancel();
+  CHECK(next_piece(*continue_text(*of_other, billion / 3)).prompt_symbols == 1);
+}
+
 TEST_CASE("serve: the memory of a text is limited by an option") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");

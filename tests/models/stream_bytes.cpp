@@ -53,6 +53,16 @@ TEST_CASE("stream_bytes: a text takes at most the estimated memory, and not much
   }
 }
 
+TEST_CASE("stream_bytes: if a TNN's parameters change, so do its significant lags and the estimate") {
+  const auto tnn = make_model({"tnn", Task::causal_lm, 7, 0, R"({"d_model":16,"layers":2,"rpe_dim":4,"gamma":0.99})"},
+                              {Random(5), DType::f32});
+  const std::int64_t before = tnn->stream_bytes(5000);
+  NamedParameters parameters = tnn->parameters();
+  for (auto& [name, parameter] : parameters)
+    parameter.assign(Tensor::zeros(parameter.value().shape(), parameter.value().dtype()));
+  CHECK(tnn->stream_bytes(5000) < before);
+}
+
 TEST_CASE("stream_bytes: the precision counts, and enormous lengths don't overflow") {
   const std::string config = R"({"d_model":16,"d_ffn":64,"layers":2,"seq_len":1000})";
   const auto gmlp = make_model({"gmlp", Task::causal_lm, 7, 0, config}, {Random(5), DType::f32});
