@@ -1,4 +1,4 @@
-// Keeps the coefficients that the token streams of a TNN have computed.
+// Keeps the coefficients that the token streams of a TNN have computed, and the numbers of significant lags.
 #pragma once
 #include <cstdint>
 #include <memory>

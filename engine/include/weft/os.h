@@ -20,8 +20,8 @@ std::int64_t second_cache() noexcept;
 std::uint64_t physical_memory() noexcept;       ///< bytes: the machine's memory or the cgroup limit, whichever is less
 std::uint64_t peak_resident_memory() noexcept;  ///< peak resident memory of this process so far, in bytes
 
-/// Makes the calling thread less urgent, and on Linux also the threads that it starts later: while other threads need
-/// the CPUs, they get several times as much time. Has no effect if the system has no such setting.
+/// Gives the calling thread less CPU time than the threads with which it competes. On Linux, this also applies to the
+/// threads that it starts later. Has no effect if the system has no such setting.
 void lower_thread_priority() noexcept;
 
 /// The paths of the program and, if weft is a shared library, of the library. The list is empty if the system does not
