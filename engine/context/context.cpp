@@ -79,6 +79,7 @@ void Context::parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(
 void Context::parallel_for(std::int64_t n, std::int64_t grain, std::size_t scratch_bytes,
                            FunctionRef<void(std::int64_t, std::int64_t, void*)> body) {
   if (n <= 0) return;
+  if (interrupt_ && !in_task()) interrupt_();
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t pieces = (n - 1) / grain + 1;
   const int threads = loops_are_serial() || pieces == 1 ? 1 : this->threads();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
@@ -149,8 +150,10 @@ class FrozenParts {
   }
   FrozenParts(const FrozenParts&) = delete;
   FrozenParts& operator=(const FrozenParts&) = delete;
+  // Without a loop of weft, which an interrupt could end by an exception.
   ~FrozenParts() {
-    for (auto& [place, copy] : kept_) raw::copy(copy, place);
+    for (auto& [place, copy] : kept_)
+      std::memcpy(place.mutable_raw(), copy.raw(), static_cast<std::size_t>(place.numel()) * dtype_size(place.dtype()));
   }
 
  private:

@@ -131,6 +131,42 @@ TEST_CASE("parallel_for: a call inside a body runs serially" * doctest::test_sui
                   Error);
 }
 
+TEST_CASE("parallel_for: an interrupt is called on the thread that begins a loop, and can end it by an exception" *
+          doctest::test_suite("threads")) {
+  Context context;
+  for (int threads : {1, 4}) {
+    context.set_threads(threads);
+    const auto own_thread = std::this_thread::get_id();
+    int interrupts = 0, strangers = 0;
+    context.set_interrupt([&] {
+      ++interrupts;
+      strangers += std::this_thread::get_id() != own_thread;
+    });
+    std::atomic<int> pieces{0};
+    const auto loop = [&] { context.parallel_for(8, 1, [&](std::int64_t, std::int64_t) { ++pieces; }); };
+    loop();
+    CHECK(interrupts == 1);
+    context.parallel_region([&] {
+      loop();
+      loop();
+    });
+    CHECK(interrupts == 3);
+    context.parallel_for(0, 1, [&](std::int64_t, std::int64_t) { ++pieces; });
+    CHECK(interrupts == 3);
+    CHECK(pieces == 24);
+    context.parallel_for(8, 1, [&](std::int64_t, std::int64_t) { loop(); });
+    CHECK(pieces == 24 + 64);
+    CHECK(strangers == 0);
+    context.set_interrupt([] { throw std::out_of_range("no longer needed"); });
+    CHECK_THROWS_AS(loop(), std::out_of_range);
+    CHECK_THROWS_AS(context.parallel_region(loop), std::out_of_range);
+    CHECK(pieces == 24 + 64);
+    context.set_interrupt({});
+    loop();
+    CHECK(pieces == 24 + 64 + 8);
+  }
+}
+
 TEST_CASE("parallel_for: a body's current context is the one that runs the loop" * doctest::test_suite("threads")) {
   Context context, other;
   for (int threads : {1, 4}) {

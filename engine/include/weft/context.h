@@ -83,6 +83,14 @@ class Context {
     if (log_) log_(line);
   }
 
+  /// A function that may end a computation by throwing an exception.
+  using Interrupt = std::function<void()>;
+  /// Sets a function that weft calls at the start of each loop, on the thread that begins it, but not always inside a
+  /// piece of another loop. Its exception ends the operation and reaches the caller, who can cancel a long forward pass
+  /// in this way. For training, use RunOptions::stop: a canceled step leaves parameters and optimizers unspecified.
+  /// An empty function removes it. Call set_interrupt while no other thread uses the context.
+  void set_interrupt(Interrupt interrupt) { interrupt_ = std::move(interrupt); }
+
   /// Divides [0, n) into consecutive pieces and calls body(begin, end) for each piece, in parallel. Each piece has
   /// `grain` elements, except that the last one may have fewer. The pieces depend only on n and grain. The loop runs
   /// serially if the caller is inside a piece of another loop. In builds with OpenMP, it also runs serially inside an
@@ -119,6 +127,7 @@ class Context {
   std::shared_ptr<MemoryCache> memory_;
   std::shared_ptr<Executor> executor_;
   Log log_;
+  Interrupt interrupt_;
   std::mutex slots_mutex_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> slots_;
 };
