@@ -61,28 +61,42 @@ struct GenerationBatch::Impl {
   }
 
   // Returns the symbol that ends a text with an error.
-  static GeneratedSymbol failure(const std::exception& error) {
-    const bool is_out_of_memory =
-        dynamic_cast<const OutOfMemory*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  static GeneratedSymbol failure(const std::exception& error, bool is_out_of_memory) {
     return {.text = {}, .is_last = true, .error = error.what(), .is_out_of_memory = is_out_of_memory};
   }
 
-  // Moves the newcomers into the stream.
+  // Calls body(). If it throws an Error or a lack of memory, passes it on to the text. Returns whether it threw none.
+  // Other exceptions are those of an interrupt (Context::set_interrupt).
+  template <class Body>
+  static bool succeeds(Member& member, Body body) {
+    try {
+      body();
+      return true;
+    } catch (const OutOfMemory& error) {
+      (void)member.out(failure(error, true));
+    } catch (const Error& error) {
+      (void)member.out(failure(error, false));
+    } catch (const std::bad_alloc& error) {
+      (void)member.out(failure(error, true));
+    }
+    return false;
+  }
+
+  // Moves the newcomers into the stream, one by one, so that a call after an exception continues with the next one.
   void join() {
     members.reserve(members.size() + newcomers.size());
-    for (Member& member : newcomers) {
-      try {
+    for (; !newcomers.empty(); newcomers.erase(newcomers.begin())) {
+      Member& member = newcomers.front();
+      const bool has_joined = succeeds(member, [&] {
         member.text->stop_guessing();
         member.text->read_last();
         if (stream == nullptr) stream = std::move(member.text->stream);
         else stream->join(*member.text->stream);
-        member.text->stream.reset();
-        members.push_back(std::move(member));
-      } catch (const Error& error) {
-        (void)member.out(failure(error));
-      }
+      });
+      if (!has_joined) continue;
+      member.text->stream.reset();
+      members.push_back(std::move(member));
     }
-    newcomers.clear();
   }
 
   // Computes the logits for the next symbols of all texts that continue.
@@ -100,12 +114,8 @@ struct GenerationBatch::Impl {
     compute_logits();
     for (Member& member : members) {
       GeneratedSymbol symbol;
-      try {
-        symbol = member.text->choose_next();
-      } catch (const std::exception& error) {
-        symbol = failure(error);
-      }
-      pass_on(member, symbol);
+      if (succeeds(member, [&] { symbol = member.text->choose_next(); })) pass_on(member, symbol);
+      else member.has_ended = true;
     }
     if (size() > 0) return;
     stream.reset();

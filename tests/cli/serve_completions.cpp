@@ -235,6 +235,17 @@ TEST_CASE("serve: a text goes on from a saved state, even after a restart") {
     CHECK(post(served, "/v1/completions", request).status == 404);
     std::ofstream(states + "/" + id + ".json") << R"({"model": "lm", "vocabulary": 3, "symbols": [1]})";
     CHECK(contains(post(served, "/v1/completions", request).error(), "the model's tokenizer has changed"));
+    const std::string size = std::to_string(load_checkpoint(folder / "lm").tokenizer->size());
+    for (const auto& damaged : std::vector<std::string>{"[[]]", "[-1]", "[" + size + "]", "7"}) {
+      std::ofstream(states + "/" + id + ".json")
+          << R"({"model": "lm", "vocabulary": )" + size + R"(, "symbols": )" + damaged + "}";
+      CHECK(post(served, "/v1/completions", request).status == 404);
+    }
+    fs::remove(states + "/" + id + ".json");
+    fs::create_symlink(id + ".json", states + "/" + id + ".json");  // a file that exists, but can't be opened
+    const Response unread = post(served, "/v1/completions", request);
+    CHECK(unread.status == 503);
+    CHECK(contains(unread.error(), "the server can't read the state"));
     fs::remove_all(states);
     const Response unsaved = post(served, "/v1/completions", again);
     CHECK(unsaved.status == 507);

@@ -270,6 +270,43 @@ TEST_CASE("serve: endless heads and lengths of chunks lose their connection") {
   CHECK(outcome.code == 0);
 }
 
+// Such a server must not stay as a process that nobody can reach.
+TEST_CASE("serve: if the system can't accept a connection, the server ends after the running requests") {
+  const char* const library = std::getenv("WEFT_KILL_LIBRARY");
+  if (library == nullptr) return;  // not set with sanitizers
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const nlohmann::json request = {{"prompt", "fox"}, {"max_tokens", 600}, {"seed", 3}};
+  const auto text = std::make_shared<std::string>();
+  const auto use = [&](const Served& served) {
+    if (text->empty()) *text = text_of(post(served, "/v1/completions", request));
+    const std::vector<nlohmann::json> parts = stream(served, request, [&](std::size_t part) {
+      if (part == 1) CHECK(get(served, "/health").status == (std::getenv("WEFT_ACCEPT_ERROR") == nullptr ? 200 : 0));
+      return true;
+    });
+    CHECK(text_of(parts) == *text);
+    *served.has_signal = std::getenv("WEFT_ACCEPT_ERROR") != nullptr;
+  };
+  CHECK(serve(folder / "lm", use).code == 0);
+  ::setenv("LD_PRELOAD", library, 1);
+  ::setenv("WEFT_ACCEPT_ERROR", std::to_string(ENFILE).c_str(), 1);
+  const Outcome outcome = serve(folder / "lm", use);
+  ::unsetenv("LD_PRELOAD");
+  ::unsetenv("WEFT_ACCEPT_ERROR");
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, "weft: the system can't accept further connections\nweft: finishing the running"));
+}
+
+TEST_CASE("serve: without threads for its connections, the server does not start") {
+  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // a sanitizer needs much address space
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome =
+      shell("sh -c 'ulimit -v 1000000; exec \"$WEFT\" serve \"$0\" --port 0 --threads 1 --connections 512' " +
+            (folder / "lm"));
+  CHECK(fails_with(outcome, 1, "can't start the threads of 512 connections: "));
+}
+
 TEST_CASE("serve: wrong arguments") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");

@@ -2,27 +2,23 @@
 #ifdef WEFT_HTTPLIB
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdlib>
+#include <fstream>
 #include <future>
 #include <new>
 #include <stdexcept>
 
-#include "served.h"
-#include "tools/serve/continuations.h"
+#include "child.h"
+#include "continued_texts.h"
 #include "tools/serve/gatherer.h"
+#include "tools/serve/memory_reserve.h"
 #include "weft/ops.h"
 
 namespace weft::test {
 namespace {
-
-using ::serve::Answer;
-using ::serve::Clock;
-using ::serve::Continuations;
-
-// Waits until the text of the metrics has this line.
-bool soon_has(const ::serve::Metrics& metrics, const std::string& line) {
-  return soon([&] { return contains(metrics.text(), line + "\n"); });
-}
 
 // A model for which all symbols are equally probable. Its memory can be exhausted.
 class Exhaustible final : public Model {
@@ -47,43 +43,45 @@ class Exhaustible final : public Model {
   std::int64_t vocabulary_;
 };
 
-// The texts of one or more models without HTTP.
-struct Texts {
-  ::serve::Settings settings;
-  ::serve::Metrics metrics;
-  ::serve::StreamMemory memory;
-  std::shared_ptr<const Tokenizer> tokenizer = learn_tokenizer("bytes", std::string());
+// A model whose streams can't be joined while there is no room. Otherwise, all symbols are equally probable.
+class Crowded final : public Model {
+ public:
+  explicit Crowded(const Tokenizer& tokenizer) : vocabulary_(tokenizer.size()) {}
+  std::atomic<bool> has_room = true;
 
-  explicit Texts(std::int64_t max_memory = 0) : settings(with(max_memory)), memory(settings) {}
-
-  std::unique_ptr<Continuations> continuations(const std::string& name, const Model& model) {
-    return std::make_unique<Continuations>(name, model, *tokenizer, settings, metrics, memory);
+  const char* arch() const noexcept override { return "crowded"; }
+  Task task() const noexcept override { return Task::causal_lm; }
+  std::int64_t outputs() const noexcept override { return vocabulary_; }
+  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
+  std::string config() const override { return "{}"; }
+  std::int64_t max_length() const noexcept override { return 0; }
+  Tensor operator()(const Tensor& tokens, const Random*) const override {
+    return Tensor::zeros({tokens.size(0), tokens.size(1), vocabulary_}, DType::f32);
   }
+  void collect(const std::string&, NamedParameters&) const override {}
+  std::unique_ptr<TokenStream> stream() const override { return std::make_unique<Stream>(*this, 1); }
 
  private:
-  static ::serve::Settings with(std::int64_t max_memory) {
-    ::serve::Settings settings;
-    settings.max_memory = max_memory;
-    return settings;
-  }
+  class Stream final : public TokenStream {
+   public:
+    Stream(const Crowded& model, std::int64_t texts) : model_(model), texts_(texts) {}
+    std::int64_t texts() const noexcept override { return texts_; }
+    Tensor append(const Tensor&) override { return Tensor::zeros({texts_, model_.vocabulary_}, DType::f32); }
+    std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const override {
+      return std::make_unique<Stream>(model_, std::ssize(texts));
+    }
+    void join(TokenStream& other) override {
+      if (!model_.has_room) throw std::bad_alloc();
+      texts_ += other.texts();
+    }
+
+   private:
+    const Crowded& model_;
+    std::int64_t texts_;
+  };
+
+  std::int64_t vocabulary_;
 };
-
-// Continues a prompt of one symbol.
-std::shared_ptr<Answer> continue_text(Continuations& continuations, std::int64_t tokens) {
-  const auto answer = std::make_shared<Answer>();
-  GenerateOptions options;
-  options.tokens = tokens;
-  const auto prompt = std::make_shared<::serve::SharedPrompt>(::serve::SharedPrompt{{65}, options, 1, false});
-  continuations.add({{prompt, 0}}, answer);
-  return answer;
-}
-
-// Returns the next piece of an answer.
-::serve::Piece next_piece(Answer& answer) {
-  const auto piece = answer.next(Clock::now() + std::chrono::seconds(20));
-  REQUIRE(piece.has_value());
-  return *piece;
-}
 
 // A result that can't be moved while `failing` is positive.
 struct Fragile {
@@ -132,6 +130,27 @@ TEST_CASE("serve: without memory for the results of several requests, each is co
   CHECK(soon_has(metrics, "weft_running_texts{model=\"m\"} 0"));
 }
 
+// The destructor of a JSON value allocates memory, and must not throw.
+TEST_CASE("serve: without memory, values can be destroyed") {
+  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // a sanitizer needs more memory
+  WEFT_CHECK_IN_CHILD([](Findings& findings) {
+    auto value = std::make_unique<::serve::Json>(::serve::Json::array({{{"a", {1, 2}}}, {{"b", {3, {4}}}}}));
+    findings.expect(::serve::keep_memory_reserve(), "memory for the reserve");
+    {
+      std::size_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      const Limit limit(RLIMIT_AS, pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
+      volatile void* last = nullptr;  // the memory stays in use until the child ends
+      for (std::size_t bytes = 1 << 20; bytes > 0; bytes /= 2)
+        while (void* const more = std::malloc(bytes)) last = more;
+      (void)last;
+      value.reset();
+      findings.expect(!::serve::keep_memory_reserve(), "no memory for another reserve");
+    }
+    findings.expect(::serve::keep_memory_reserve(), "memory for another reserve");
+  });
+}
+
 TEST_CASE("serve: without memory for a step, its texts end with an error, and the next text is complete") {
   Texts texts;
   Exhaustible model(*texts.tokenizer);
@@ -152,6 +171,27 @@ TEST_CASE("serve: without memory for a step, its texts end with an error, and th
   const auto third = continue_text(*continuations, 3);
   CHECK(next_piece(*third).prompt_symbols == 1);
   for (int i = 0; i < 3; ++i) CHECK(next_piece(*third).symbol->is_last == (i == 2));
+}
+
+TEST_CASE("serve: without memory to join the other texts, only the new text ends with an error") {
+  Texts texts;
+  Crowded model(*texts.tokenizer);
+  const auto continuations = texts.continuations("m", model);
+  const auto first = continue_text(*continuations, 1000000);
+  while (!next_piece(*first).symbol) continue;
+  model.has_room = false;
+  const auto second = continue_text(*continuations, 3), third = continue_text(*continuations, 3);
+  for (Answer* answer : {second.get(), third.get()}) {
+    CHECK(next_piece(*answer).prompt_symbols == 1);
+    const ::serve::Piece piece = next_piece(*answer);
+    REQUIRE(piece.error.has_value());
+    CHECK(piece.error->status == 503);
+  }
+  model.has_room = true;
+  const auto fourth = continue_text(*continuations, 3);
+  CHECK(next_piece(*fourth).prompt_symbols == 1);
+  for (int i = 0; i < 3; ++i) CHECK(next_piece(*fourth).symbol->is_last == (i == 2));
+  while (const auto piece = first->next(Clock::now())) CHECK(piece->symbol.has_value());
 }
 
 // A text takes one byte for each of its symbols, so two texts of a billion symbols have room, but not three.

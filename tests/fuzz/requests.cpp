@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     answer(server, path->second, body);
   } catch (const std::exception& thrown) {
     const HttpError error = http_error(thrown);
-    check(Json::parse(json_text(error_json(error))).contains("error"));
+    check(Json::parse(error_text(error)).contains("error"));
     if (error.status < 500) return 0;
     std::fprintf(stderr, "%d %s\n", error.status, error.what());
     std::abort();

@@ -1,9 +1,11 @@
 // POST /v1/completions.
 #include <ctime>
+#include <new>
 #include <random>
 
 #include "serve/completion_request.h"
 #include "serve/completion_text.h"
+#include "serve/memory_reserve.h"
 
 namespace serve {
 namespace {
@@ -83,6 +85,7 @@ class Completion {
   Piece wait() {
     for (;;) {
       check_();
+      if (!keep_memory_reserve()) throw std::bad_alloc();  // the text may need more and more memory
       const auto now = Clock::now();
       if (answer_->is_cancelled()) throw HttpError(503, "out_of_memory", "the server has too little memory");
       if (now >= until_) throw HttpError(504, "timeout", "the text was not complete in time");

@@ -1,5 +1,6 @@
 #include "serve/continuations.h"
 
+#include <weft/context.h>
 #include <weft/error.h>
 #include <weft/os.h>
 
@@ -7,6 +8,26 @@
 
 namespace serve {
 namespace {
+
+// The second reading thread reads prompts of up to this many symbols while the first one reads a longer one. Larger: a
+// prompt of this length is delayed more by the longer one. Smaller: more prompts wait for the longer one.
+constexpr std::int64_t short_prompt = 512;
+
+// Ends the reading of a prompt that nobody waits for.
+class NotNeeded : public std::exception {};
+
+// Lets the computations of the calling thread throw NotNeeded when nobody needs the answer anymore.
+class InterruptScope {
+ public:
+  explicit InterruptScope(const Answer& answer) {
+    weft::Context::current().set_interrupt([&answer] {
+      if (answer.is_cancelled()) throw NotNeeded();
+    });
+  }
+  ~InterruptScope() { weft::Context::current().set_interrupt({}); }
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+};
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -23,13 +44,14 @@ Continuations::Continuations(std::string name, const weft::Model& model, const w
       metrics_(metrics),
       memory_(memory) {
   metrics_.add(name_, Metrics::waiting, 0);  // so that the metrics show the model
-  reader_ = std::thread([this] {
-    // A text that has begun should not stall while a long prompt is read.
-    weft::os::lower_thread_priority();
-    read_prompts();
-  });
   try {
-    continuer_ = std::thread([this] { continue_texts(); });
+    for (const Prompts which : {Prompts::all, Prompts::short_ones})
+      threads_.emplace_back([this, which] {
+        // A text that has begun should not stall while a long prompt is read.
+        weft::os::lower_thread_priority();
+        read_prompts(which);
+      });
+    threads_.emplace_back([this] { continue_texts(); });
   } catch (...) {  // the system refuses the thread
     end_threads();
     throw;
@@ -42,8 +64,7 @@ void Continuations::end_threads() {
     ended_ = true;
   }
   changed_.notify_all();
-  reader_.join();
-  if (continuer_.joinable()) continuer_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 Continuations::~Continuations() {
@@ -59,6 +80,7 @@ void Continuations::add(const std::vector<Prompt>& prompts, const std::shared_pt
   const std::lock_guard lock(mutex_);
   const auto cancelled = std::erase_if(waiting_, [](const Waiting& w) { return w.text.answer->is_cancelled(); });
   metrics_.add(name_, Metrics::waiting, -static_cast<std::int64_t>(cancelled));
+  if (cancelled > 0) memory_.leave(this);  // a text that still needs memory asks for it again
   if (std::ssize(waiting_) + std::ssize(prompts) > settings_.max_queue) throw queue_full(name_, settings_);
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     waiting_.push_back({{answer, i, prompts[i].shared->bytes, Clock::now()}, prompts[i]});
@@ -90,44 +112,69 @@ void Continuations::end(std::int64_t texts, std::int64_t bytes) {
   changed_.notify_all();
 }
 
-void Continuations::read_prompts() {
+void Continuations::read_prompts(Prompts which) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ended_ || (!waiting_.empty() && running_ < settings_.max_batch); });
+    auto next = waiting_.end();
+    changed_.wait(lock, [&] {
+      next = next_for(which);
+      return ended_ || next != waiting_.end();
+    });
     if (ended_) return;
-    const bool is_wanted = !waiting_.front().text.answer->is_cancelled();
-    const std::int64_t bytes = is_wanted ? waiting_.front().text.bytes : 0;
+    const bool is_wanted = !next->text.answer->is_cancelled();
+    const std::int64_t bytes = is_wanted ? next->text.bytes : 0;
     if (!is_wanted) memory_.leave(this);
     if (!memory_.take(bytes, this)) {
       changed_.wait_for(lock, std::chrono::milliseconds(20));  // other models give memory back without a notice
       continue;
     }
-    Waiting waiting = std::move(waiting_.front());
-    waiting_.pop_front();
+    Waiting waiting = std::move(*next);
+    waiting_.erase(next);
     metrics_.add(name_, Metrics::waiting, -1);
     if (!is_wanted) continue;
     ++running_;
     bytes_ += bytes;
     metrics_.add(name_, Metrics::running, 1);
     metrics_.add(name_, Metrics::stream_bytes, bytes);
+    waiting.prompt.shared->is_taken = true;
+    const bool is_long = std::ssize(waiting.prompt.shared->symbols) > short_prompt;
+    if (is_long) is_reading_long_ = true;
+    changed_.notify_all();
     lock.unlock();
-    read_prompt(std::move(waiting));
+    begin_text(waiting);
     lock.lock();
+    waiting.prompt.shared->is_taken = false;
+    if (is_long) is_reading_long_ = false;
+    changed_.notify_all();
   }
 }
 
-void Continuations::read_prompt(Waiting waiting) {
+// Returns the first text that a reading thread may begin, or waiting_.end(). Short prompts precede earlier, long ones
+// only while one of these is read, so that each long one gets its turn.
+std::deque<Continuations::Waiting>::iterator Continuations::next_for(Prompts which) {
+  if (running_ >= settings_.max_batch || (which == Prompts::short_ones && !is_reading_long_)) return waiting_.end();
+  return std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
+    const SharedPrompt& prompt = *waiting.prompt.shared;
+    return !prompt.is_taken && (which == Prompts::all || std::ssize(prompt.symbols) <= short_prompt);
+  });
+}
+
+// Reads the prompt of a text, unless another text of the prompt has done so.
+void Continuations::begin_text(Waiting& waiting) {
   Text& text = waiting.text;
   try {
     SharedPrompt& prompt = *waiting.prompt.shared;
-    if (!prompt.is_read) read(prompt);
-    const std::shared_ptr<Answer> answer = text.answer;
-    if (answer->add({text.index, std::ssize(prompt.symbols), prompt.scored}) && !prompt.generations.empty()) {
+    if (!prompt.is_read) {
+      const InterruptScope scope(*text.answer);
+      read(prompt);
+    }
+    if (text.answer->add({text.index, std::ssize(prompt.symbols), prompt.scored}) && !prompt.generations.empty()) {
       const std::lock_guard lock(mutex_);
       read_.push_back({text, std::move(prompt.generations[waiting.prompt.text])});
       changed_.notify_all();
       return;
     }
+  } catch (const NotNeeded&) {  // there is nobody to tell
   } catch (const std::exception& error) {
     fail(text, error, false);
   }
@@ -190,8 +237,8 @@ void Continuations::join_batch(Read read) {
   }
 }
 
-// An error of the whole step ends all texts of the batch. The next text gets a new batch, because there may be no memory
-// for one now.
+// An error of the whole step ends all texts of the batch. The next text gets a new batch, because there may be no
+// memory for one now.
 void Continuations::step() {
   metrics_.add_batch(name_, std::ssize(in_batch_));
   try {

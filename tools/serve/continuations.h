@@ -1,6 +1,7 @@
 // Continues the texts of all requests to a causal language model. One thread reads the prompts, one after the other.
-// A second thread continues up to Settings::max_batch texts together, which begin and end at different times. A text
-// begins when there is memory for its prompt and all symbols that it may get.
+// While it reads a long one, a second thread reads short ones, so that they don't wait. A third thread continues up to
+// Settings::max_batch texts together, which begin and end at different times. A text begins when there is memory for
+// its prompt and all symbols that it may get.
 #pragma once
 #include <weft/generate.h>
 
@@ -29,7 +30,7 @@ struct SharedPrompt {
   std::int64_t texts;
   bool is_scored;          // whether to compute the probabilities of its symbols
   std::int64_t bytes = 0;  // the memory that each of its texts may take; set by Continuations::add
-  // After the prompt has been read. Only the thread that reads prompts uses these.
+  bool is_taken = false;   // whether a thread reads it or begins one of its texts; only this thread uses what follows
   bool is_read = false;
   std::vector<weft::Generation> generations = {};  // one for each text, unless there are no symbols to generate
   std::shared_ptr<const std::vector<weft::ScoredSymbol>> scored = {};
@@ -71,9 +72,12 @@ class Continuations {
     weft::Generation generation;
   };
 
+  enum class Prompts { all, short_ones };
+
   void end_threads();
-  void read_prompts();
-  void read_prompt(Waiting waiting);
+  void read_prompts(Prompts which);
+  std::deque<Waiting>::iterator next_for(Prompts which);
+  void begin_text(Waiting& waiting);
   void read(SharedPrompt& prompt);
   void continue_texts();
   void join_batch(Read read);
@@ -93,14 +97,15 @@ class Continuations {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;
-  std::vector<Read> read_;    // texts whose prompt has been read, which are not in the batch yet
-  std::int64_t running_ = 0;  // texts whose prompt is being read, texts in read_, and texts in the batch
-  std::int64_t bytes_ = 0;    // of memory_ that the running texts have
+  bool is_reading_long_ = false;  // whether the thread for all prompts reads one that is not short
+  std::vector<Read> read_;        // texts whose prompt has been read, which are not in the batch yet
+  std::int64_t running_ = 0;      // texts whose prompt is being read, texts in read_, and texts in the batch
+  std::int64_t bytes_ = 0;        // of memory_ that the running texts have
   bool ended_ = false;
 
-  std::optional<weft::GenerationBatch> batch_;   // only the second thread uses these
+  std::optional<weft::GenerationBatch> batch_;   // only the thread that continues texts uses these
   std::vector<std::shared_ptr<Text>> in_batch_;  // the texts of batch_
-  std::thread reader_, continuer_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace serve

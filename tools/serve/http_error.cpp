@@ -15,10 +15,12 @@ const char* type_of(int status) {
 
 }  // namespace
 
-Json error_json(const HttpError& error) {
-  const Json param = error.param.empty() ? Json() : Json(error.param);
-  return {
-      {"error", {{"message", error.what()}, {"type", type_of(error.status)}, {"param", param}, {"code", error.code}}}};
+// Writes the object without a JSON value for it, whose destructor may need memory. A string's destructor does not.
+std::string error_text(const HttpError& error) {
+  const auto quoted = [](const std::string& text) { return json_text(text); };
+  return R"({"error":{"message":)" + quoted(error.what()) + R"(,"type":)" + quoted(type_of(error.status)) +
+         R"(,"param":)" + (error.param.empty() ? "null" : quoted(error.param)) + R"(,"code":)" + quoted(error.code) +
+         "}}";
 }
 
 std::string json_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

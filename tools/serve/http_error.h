@@ -23,8 +23,8 @@ inline HttpError wrong(const std::string& field, const std::string& message) {
   return {400, "invalid_value", field + ": " + message, field};
 }
 
-// Returns {"error": {"message": …, "type": …, "param": …, "code": …}}.
-Json error_json(const HttpError& error);
+// Returns the text {"error": {"message": …, "type": …, "param": …, "code": …}}. Invalid UTF-8 is replaced.
+std::string error_text(const HttpError& error);
 // Returns the JSON text. Invalid UTF-8 is replaced.
 std::string json_text(const Json& json);
 // Converts any exception of a request's computation.

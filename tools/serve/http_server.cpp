@@ -3,14 +3,19 @@
 #include <weft/error.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "console/number.h"
+#include "serve/connection_threads.h"
 #include "serve/endpoints.h"
 #include "serve/limited_server.h"
+#include "serve/memory_reserve.h"
 #include "serve/peer.h"
 #include "serve/running_requests.h"
+#include "serve/signals.h"
 
 namespace serve {
 namespace {
@@ -36,7 +41,7 @@ void set_error(Response& response, const HttpError& error) {
   response.status = error.status;
   if (error.status == 401) response.set_header("WWW-Authenticate", "Bearer");
   if (error.status == 429 || error.status == 503) response.set_header("Retry-After", "1");
-  response.set_content(json_text(error_json(error)), "application/json");
+  response.set_content(error_text(error), "application/json");
 }
 
 // Measures the time until it is destroyed. Without memory for the first measurement of a path, it is left out.
@@ -72,6 +77,28 @@ void set_error_and_close(Response& response, const HttpError& error) {
                                 });
 }
 
+// Passes httplib's connections on to the threads. httplib calls shutdown() when it accepts no more connections. The
+// functions return nothing, or true in later versions of httplib.
+class Connections final : public httplib::TaskQueue {
+ public:
+  Connections(ConnectionThreads& threads, std::function<void()> at_end)
+      : threads_(threads), at_end_(std::move(at_end)) {}
+
+  using Added = decltype(std::declval<httplib::TaskQueue&>().enqueue(nullptr));
+  Added enqueue(std::function<void()> task) override {
+    threads_.add(task);
+    return static_cast<Added>(true);
+  }
+  void shutdown() override {
+    at_end_();
+    threads_.end();
+  }
+
+ private:
+  ConnectionThreads& threads_;
+  const std::function<void()> at_end_;
+};
+
 }  // namespace
 
 struct HttpServer::Impl {
@@ -82,12 +109,13 @@ struct HttpServer::Impl {
   LimitedServer server;
   RunningRequests running;
   socket_t listening = INVALID_SOCKET;
+  std::optional<ConnectionThreads> threads;
   std::thread accepting;
+  std::atomic<bool> is_ending = false, has_failed = false;
 
   Impl(const Settings& the_settings, Models& the_models, States& the_states, Metrics& the_metrics)
       : settings(the_settings), models(the_models), states(the_states), metrics(the_metrics), server(limits(settings)) {
-    const auto threads = static_cast<std::size_t>(settings.connections);
-    server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };
+    server.new_task_queue = [this] { return new Connections(*threads, [this] { stop_if_failed(); }); };
     server.set_socket_options([this](socket_t socket) { set_socket_options(socket); });
     server.set_tcp_nodelay(true);
     server.set_read_timeout(socket_seconds);
@@ -118,6 +146,14 @@ struct HttpServer::Impl {
   // httplib lets 5 connections wait until they are accepted. If more clients connect at the same time, their systems try
   // again after a second.
   void lengthen_backlog() const { ::listen(listening, SOMAXCONN); }
+
+  // httplib stops listening if the system can't accept a connection, except if this process has too many files open. For
+  // example, all processes together may have too many. Without this function, the server would go on, but unreachable.
+  void stop_if_failed() {
+    if (is_ending) return;
+    has_failed = true;
+    ask_to_stop();
+  }
 
   static const Endpoint& endpoint_of(const Request& request) {
     for (const Endpoint& endpoint : endpoints())
@@ -170,9 +206,11 @@ struct HttpServer::Impl {
   httplib::Server::HandlerResponse check(const Request& request, Response& response) const {
     try {
       if (running.is_draining()) throw shutting_down();
+      if (!keep_memory_reserve()) throw std::bad_alloc();
       check_head(request);
       return httplib::Server::HandlerResponse::Unhandled;
-    } catch (const HttpError& error) {
+    } catch (const std::exception& thrown) {
+      const HttpError error = http_error(thrown);
       if (error.status == 405)
         response.set_header("Allow", endpoint_of(request).answer == nullptr ? "GET, HEAD" : "POST");
       set_error_and_close(response, error);
@@ -249,7 +287,7 @@ struct HttpServer::Impl {
       stream(send);
     } catch (const std::exception& thrown) {
       const HttpError error = http_error(thrown);
-      if (error.status == 499 || !send("data: " + json_text(error_json(error)) + "\n\n")) return false;
+      if (error.status == 499 || !send("data: " + error_text(error) + "\n\n")) return false;
     }
     sink.done();
     return true;
@@ -283,12 +321,14 @@ HttpServer::HttpServer(const Settings& settings, Models& models, States& states,
 
 HttpServer::~HttpServer() {
   if (!impl_->accepting.joinable()) return;
-  impl_->server.stop();
+  impl_->is_ending = true;
+  if (!impl_->has_failed) impl_->server.stop();  // otherwise, httplib has closed its socket
   impl_->accepting.join();
 }
 
 int HttpServer::start() {
   const Settings& settings = impl_->settings;
+  impl_->threads.emplace(settings.connections);
   int port = static_cast<int>(settings.port);
   if (port == 0) port = impl_->server.bind_to_any_port(settings.host);
   else if (!impl_->server.bind_to_port(settings.host, port)) port = -1;
@@ -297,10 +337,15 @@ int HttpServer::start() {
                       "; expected an address of this machine, and a port that no other program uses");
   impl_->lengthen_backlog();
   impl_->accepting = std::thread([this] { impl_->server.listen_after_bind(); });
-  while (!impl_->server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!impl_->server.is_running() && !impl_->has_failed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return port;
 }
 
-void HttpServer::drain() { impl_->running.drain(std::chrono::duration<double>(impl_->settings.drain)); }
+bool HttpServer::has_failed() const noexcept { return impl_->has_failed; }
+
+void HttpServer::drain() {
+  impl_->is_ending = true;
+  impl_->running.drain(std::chrono::duration<double>(impl_->settings.drain));
+}
 
 }  // namespace serve

@@ -17,8 +17,11 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Starts to accept connections, and returns the port. Throws an Error if the address can't be used.
+  // Starts to accept connections, and returns the port. Throws an Error if the address can't be used, or if the system
+  // refuses the threads of the connections.
   int start();
+  // Whether the system refuses connections, so that the server must end. wait_for_signal() then returns Wish::stop.
+  bool has_failed() const noexcept;
   // Refuses new requests, waits up to Settings::drain seconds for the running ones, and ends those that are left.
   void drain();
 

@@ -14,6 +14,7 @@
 #ifdef WEFT_HTTPLIB
 #include "console/visible.h"
 #include "serve/http_server.h"
+#include "serve/memory_reserve.h"
 #include "serve/signals.h"
 #endif
 
@@ -33,15 +34,16 @@ void reload(Models& models) {
 }
 
 // Ends the process after some seconds, even if clients that send or read very slowly still keep connections open.
-void end_soon() {
-  std::thread([] {
+void end_soon(int code) {
+  std::thread([code] {
     std::this_thread::sleep_for(std::chrono::seconds(8));
-    std::_Exit(0);
+    std::_Exit(code);
   }).detach();
 }
 
 int run(const Settings& settings) {
   block_signals();
+  (void)keep_memory_reserve();
   Metrics metrics;
   Models models(settings, metrics);
   States states(settings);
@@ -53,10 +55,12 @@ int run(const Settings& settings) {
     throw weft::Error("can't write to standard output");
   while (wait_for_signal() == Wish::reload) reload(models);
   unblock_stop_signals();
+  if (server.has_failed()) std::cerr << "weft: the system can't accept further connections" << std::endl;
   std::cerr << "weft: finishing the running requests; send the signal again to end immediately" << std::endl;
   server.drain();
-  end_soon();
-  return 0;
+  const int code = server.has_failed() ? 1 : 0;
+  end_soon(code);
+  return code;
 }
 
 #else

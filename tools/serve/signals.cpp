@@ -1,6 +1,7 @@
 #include "serve/signals.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <initializer_list>
@@ -30,6 +31,8 @@ Wish wait_for_signal() {
   for (int signal = 0;;)
     if (sigwait(&set, &signal) == 0) return signal == SIGHUP ? Wish::reload : Wish::stop;
 }
+
+void ask_to_stop() { ::kill(::getpid(), SIGTERM); }
 
 void unblock_stop_signals() {
   const sigset_t set = set_of({SIGINT, SIGTERM});

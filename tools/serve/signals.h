@@ -9,6 +9,8 @@ enum class Wish { stop, reload };
 void block_signals();
 // Waits for SIGINT or SIGTERM (stop), or SIGHUP (reload).
 Wish wait_for_signal();
+// Makes wait_for_signal() return Wish::stop.
+void ask_to_stop();
 // After this call, SIGINT and SIGTERM end the process immediately.
 void unblock_stop_signals();
 

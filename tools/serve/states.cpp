@@ -38,6 +38,15 @@ HttpError unknown_state() {
           "state"};
 }
 
+// Without valid symbols, the file is damaged, which is not the client's fault.
+std::vector<std::int64_t> symbols_of(const Json& saved, const weft::Tokenizer& tokenizer) {
+  try {
+    return given_symbols(saved, "state", tokenizer);
+  } catch (const HttpError&) {
+    throw unknown_state();
+  }
+}
+
 }  // namespace
 
 // Only the server's user may read what its clients wrote.
@@ -93,15 +102,18 @@ std::vector<std::int64_t> States::load(const std::string& id, const std::string&
   check_enabled();
   if (!is_id(id)) throw unknown_state();
   const fs::path path = settings_.states + "/" + id + extension;
+  std::error_code ignored;
+  std::ifstream file(path);
+  if (!file.is_open() && fs::exists(fs::symlink_status(path, ignored)))  // for example, too many files are open
+    throw HttpError(503, "state_not_read", "the server can't read the state", "state");
   std::string of;
   std::int64_t vocabulary = 0;
-  std::vector<std::int64_t> symbols;
+  Json saved;
   try {
-    std::ifstream file(path);
     const Json state = Json::parse(file);
     of = state.at("model").get<std::string>();
     vocabulary = state.at("vocabulary").get<std::int64_t>();
-    symbols = given_symbols(state.at("symbols"), "state", tokenizer);
+    saved = state.at("symbols");
   } catch (const Json::exception&) {
     throw unknown_state();
   }
@@ -109,7 +121,7 @@ std::vector<std::int64_t> States::load(const std::string& id, const std::string&
     throw wrong("state", "expected a state of the model \"" + model + "\", got one of the model \"" + of + "\"");
   if (vocabulary != tokenizer.size())
     throw wrong("state", "the model's tokenizer has changed since the state was saved");
-  std::error_code ignored;
+  const std::vector<std::int64_t> symbols = symbols_of(saved, tokenizer);
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // it was used
   return symbols;
 }
