@@ -13,6 +13,7 @@
 #include "base/small_file.h"
 #include "checkpoint/load_parameters.h"
 #include "checkpoint/load_quantized.h"
+#include "checkpoint/model_card.h"
 #include "data/labels.h"
 #include "weft/checkpoint_format.h"
 #include "weft/detail/out_of_memory.h"
@@ -182,6 +183,7 @@ Checkpoint load_from(const SafetensorsFile& file, const json& metadata, Purpose 
     throw Error("[checkpoint] expected a step and a length of at least 0, got " + std::to_string(checkpoint.info.step) +
                 " and " + std::to_string(checkpoint.info.length));
   if (!metadata.at("validation_loss").is_null()) checkpoint.info.validation_loss = metadata.at("validation_loss");
+  if (metadata.contains("card")) checkpoint.info.card = card_from_json(metadata.at("card"));
   std::optional<Quantization> quantized;
   if (metadata.contains("quantized")) quantized = quantization_from_name(metadata.at("quantized"));
   ParameterBudget budget = contents(file);  // a config that asks for more than the file holds is an Error
@@ -241,6 +243,7 @@ void save_checkpoint(const std::string& folder, const Model& model, const Tokeni
   metadata["length"] = info.length;
   metadata["step"] = info.step;
   metadata["validation_loss"] = info.validation_loss ? ordered_json(*info.validation_loss) : ordered_json(nullptr);
+  if (const ordered_json card = card_to_json(info.card); !card.empty()) metadata["card"] = card;
 
   const os::FolderTurn turn = turn_at(folder);
   FileSet files(folder, is_anothers(folder) ? Places::together : Places::in_turn);

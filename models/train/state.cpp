@@ -24,24 +24,29 @@ using nlohmann::json;
 const char* const metadata_key = "weft-training";
 
 // The number of steps is left out, because a run may be extended.
-json describe(const Model& model, const Data& data, const TrainOptions& options, const Optimizer& optimizer) {
+json settings_of(const Model& model, const Data& data, const TrainOptions& options, const Optimizer& optimizer) {
   const Schedule& s = options.schedule;
-  json run{{"model", json::parse(model_description(model, *data.tokenizer()))},
-           {"data", data.fingerprint()},
-           {"seed", options.seed},
-           {"seq-len", data.length()},
-           {"batch", data.batch()},
-           {"micro-batches", options.micro_batches},
-           {"label-smoothing", options.label_smoothing},
-           {"precision", precision_name(model.precision())},
-           {"schedule", s.name()},
-           {"lr", s.peak},
-           {"warmup", s.warmup},
-           {"lr-floor", s.floor},
-           {"ema", options.ema},
-           {"fake-quant", options.fake_quant ? quantization_name(*options.fake_quant) : "none"},
-           {"groups", json::array()}};
-  run.update(json::parse(optimizer.description()));
+  json settings{{"seed", options.seed},
+                {"seq-len", data.length()},
+                {"batch", data.batch()},
+                {"micro-batches", options.micro_batches},
+                {"label-smoothing", options.label_smoothing},
+                {"precision", precision_name(model.precision())},
+                {"schedule", s.name()},
+                {"lr", s.peak},
+                {"warmup", s.warmup},
+                {"lr-floor", s.floor},
+                {"ema", options.ema},
+                {"fake-quant", options.fake_quant ? quantization_name(*options.fake_quant) : "none"},
+                {"groups", json::array()}};
+  settings.update(json::parse(optimizer.description()));
+  return settings;
+}
+
+json describe(const Model& model, const Data& data, const TrainOptions& options, const Optimizer& optimizer) {
+  json run = settings_of(model, data, options, optimizer);
+  run["model"] = json::parse(model_description(model, *data.tokenizer()));
+  run["data"] = data.fingerprint();
   return run;
 }
 
@@ -144,6 +149,18 @@ std::string Trainer::description() const {
   run["task"] = task_name(model_.task());
   run["steps"] = options_.schedule.steps;
   return run.dump(2) + "\n";
+}
+
+CheckpointInfo Trainer::checkpoint_info() const {
+  CheckpointInfo info;
+  info.step = step_;
+  info.length = data_.length();
+  info.labels = data_.labels();
+  info.pad_to = data_.pad_to();
+  info.pairs = data_.pairs();
+  info.card.data = data_.fingerprint();
+  info.card.settings = settings_of(model_, data_, options_, optimizer_).dump();
+  return info;
 }
 
 void Trainer::save_state(const std::string& path) try {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "checkpoint/load_parameters.h"
+#include "checkpoint/model_card.h"
 #include "train/batch_ahead.h"
 #include "train/evaluate.h"
 #include "train/gather.h"
@@ -109,14 +110,14 @@ void Trainer::save_running_state(const std::string& folder) {
   save_state(state_path(folder));
 }
 
-void Trainer::save_model(const std::string& folder, const std::optional<Evaluation>& evaluation) const {
-  CheckpointInfo info;
-  info.step = step_;
-  info.length = data_.length();
-  info.labels = data_.labels();
-  info.pad_to = data_.pad_to();
-  info.pairs = data_.pairs();
-  if (evaluation) info.validation_loss = evaluation->loss;
+void Trainer::save_model(const Run& run, const std::string& folder, const std::optional<Evaluation>& evaluation) const {
+  CheckpointInfo info = checkpoint_info();
+  info.card.license = run.options.license;
+  info.card.about = run.options.about;
+  if (evaluation) {
+    info.validation_loss = evaluation->loss;
+    for (const Metric& metric : evaluation->metrics) info.card.validation.emplace_back(metric.name, metric.value);
+  }
   const WeightAverage::InUse average(average_.get());
   const RoundedWeights::InUse rounded(rounded_.get());
   save_checkpoint(folder, model_, *data_.tokenizer(), info);
@@ -167,10 +168,10 @@ void Trainer::evaluate_and_save(Run& run) {
     const bool better = is_better(reached);
     without_better_ = better ? 0 : without_better_ + 1;
     run.save([&] { run.metrics.add(step_, *evaluation); });
-    if (better && run.save([&] { save_model(best_path(run.folder->path()), evaluation); })) best_ = reached;
+    if (better && run.save([&] { save_model(run, best_path(run.folder->path()), evaluation); })) best_ = reached;
   }
   run.save([&] {
-    save_model(last_path(run.folder->path()), evaluation);
+    save_model(run, last_path(run.folder->path()), evaluation);
     run.folder->saved();
   });
   if (!evaluation) return;
@@ -216,6 +217,7 @@ RunResult Trainer::steps_and_saves(const RunOptions& options) {
     check_alike(*options_.ranks, {{"step", std::to_string(step_)},
                                   {"eval-every", std::to_string(options.eval_every)},
                                   {"best-by", options.best_by}});
+  (void)card_to_json({options.license, options.about});  // an Error now, not at the first save
   Run run(*this, options);
   // If the best checkpoint was removed, there is no best evaluation.
   if (best_ && run.folder != nullptr && !std::filesystem::exists(path_of(best_path(run.folder->path())))) best_.reset();
@@ -237,7 +239,7 @@ RunResult Trainer::steps_and_saves(const RunOptions& options) {
     run.failed = nullptr;
     run.save([&] {
       save_running_state(run.folder->path());
-      save_model(last_path(run.folder->path()), {});
+      save_model(run, last_path(run.folder->path()), {});
       run.folder->saved();
     });
     return run.ended(options_.ranks);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "command.h"
+#include "small_run.h"
 #include "temporary_folder.h"
 #include "train_support.h"
 
@@ -65,6 +66,27 @@ TEST_CASE("weft info and help") {
   CHECK(weft("--help").code == 0);
   for (const char* command : {"train", "classify", "fill-mask", "generate", "eval", "info"})
     CHECK(contains(weft(command + std::string(" --help")).out, std::string("\n  weft ") + command));
+}
+
+TEST_CASE("model card: license and description, shown by weft info, also of a quantized model") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string run = folder / "run";
+  REQUIRE(weft("train --arch gmlp" + tiny_sizes + "--steps 2 --text " + (folder / "text") + " --out " + run +
+               " --license CC-BY-4.0 --about 'The rain in Spain'")
+              .code == 0);
+  const std::string shown = weft("info " + run).out;
+  CHECK(contains(shown, "\nlicense CC-BY-4.0\nabout The rain in Spain\ndata "));
+  CHECK(contains(shown, "\nsettings {\"batch\":12,"));
+  REQUIRE(weft("train --resume " + run + " --steps 4 --license MIT").code == 0);
+  const std::string resumed = weft("info " + run + " --checkpoint last").out;
+  CHECK(contains(resumed, "\nlicense MIT\nabout The rain in Spain\n"));
+  REQUIRE(weft("quantize " + run + " --to int8 --out " + (folder / "int8")).code == 0);
+  CHECK(contains(weft("info " + (folder / "int8")).out, "\nlicense MIT\n"));
+  CHECK(fails_with(weft("train --resume " + run + " --license 'caf\xe9'"), 2, "--license"));
+  // A run that repeats another one doesn't take its license.
+  REQUIRE(weft("train --config " + run + "/run.json --steps 2 --out " + (folder / "again")).code == 0);
+  CHECK_FALSE(contains(weft("info " + (folder / "again")).out, "license"));
 }
 
 }  // namespace weft::test

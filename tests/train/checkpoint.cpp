@@ -146,6 +146,13 @@ TEST_CASE("checkpoint: forged metadata and tensors") {
   CHECK(contains(error([](Json& j, Tensors&) { j["vocabulary"]["characters"] = "ab"; }), "the config requires"));
   CHECK(contains(error([](Json& j, Tensors&) { j.erase("step"); }), "metadata are damaged"));
   CHECK(contains(error([](Json& j, Tensors&) { j["task"] = 7; }), "metadata are damaged"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["card"] = "CC0"; }), "expected an object as the value of \"card\""));
+  CHECK(contains(error([](Json& j, Tensors&) { j["card"] = {{"license", 7}}; }), "\"license\" has the wrong type"));
+  CHECK(contains(error([](Json& j, Tensors&) { j["card"] = {{"settings", "{}"}}; }), "the value of \"settings\""));
+  CHECK(contains(error([](Json& j, Tensors&) {
+                   j["card"] = {{"validation", {{"mae", "1"}}}};
+                 }),
+                 "\"mae\" has the wrong type"));
   CHECK(contains(error([](Json& j, Tensors&) { j["step"] = 1e300; }), "\"step\" has the wrong type"));
   CHECK(
       contains(error([](Json& j, Tensors&) { j["vocabulary"]["unit"] = 1; }), "[tokenizer] the tokenizer is damaged"));

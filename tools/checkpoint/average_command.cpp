@@ -8,6 +8,7 @@
 #include <iostream>
 #include <vector>
 
+#include "checkpoint/forget_validation.h"
 #include "console/command.h"
 #include "console/options.h"
 #include "console/out_folder.h"
@@ -93,8 +94,8 @@ int average(const AverageCommand& o) {
     mean.info.step = std::max(mean.info.step, other.info.step);
   }
   assign_mean(*mean.model, sums, static_cast<double>(paths.size()));
-  mean.info.validation_loss.reset();  // it has not been measured for the mean
-  out.check();                        // again, because another process may have saved a checkpoint there meanwhile
+  forget_validation(mean.info);
+  out.check();  // again, because another process may have saved a checkpoint there meanwhile
   weft::save_checkpoint(o.out, *mean.model, *mean.tokenizer, mean.info);
   for (std::size_t k = 0; k < paths.size(); ++k) print(paths[k], infos[k]);
   std::cout << "saved in \"" << o.out << "\": the mean of " << paths.size() << " checkpoints, "

@@ -62,6 +62,18 @@ void print_fields(const weft::Architecture& architecture) {
               << std::setw(static_cast<int>(usual)) << field.usual << "  " << field.meaning << "\n";
 }
 
+void print_card(const weft::ModelCard& card) {
+  const auto print = [](const char* name, const std::string& text) {
+    if (!text.empty()) std::cout << name << " " << visible(text) << "\n";
+  };
+  print("license", card.license);
+  print("about", card.about);
+  print("data", card.data);
+  print("settings", card.settings);
+  for (const auto& [metric, value] : card.validation)
+    std::cout << "validation " << visible(metric) << " " << value << "\n";
+}
+
 void print_checkpoint(const std::string& folder) {
   const weft::Checkpoint checkpoint = weft::load_checkpoint(folder, weft::Purpose::inference);
   if (!checkpoint.info.format.empty()) std::cout << "format " << checkpoint.info.format << "\n";
@@ -71,6 +83,7 @@ void print_checkpoint(const std::string& folder) {
   if (checkpoint.info.length > 0) std::cout << "trained on sequences of length " << checkpoint.info.length << "\n";
   std::cout << "step " << checkpoint.info.step << "\n";
   if (checkpoint.info.validation_loss) std::cout << "validation loss " << *checkpoint.info.validation_loss << "\n";
+  print_card(checkpoint.info.card);
   if (const auto to = weft::quantized_to(checkpoint.model->parameters()))
     std::cout << "quantized " << weft::quantization_name(*to) << ", for inference\nprecision "
               << weft::precision_name(checkpoint.model->precision()) << "\n";

@@ -12,6 +12,7 @@
 #include <limits>
 #include <vector>
 
+#include "checkpoint/forget_validation.h"
 #include "console/command.h"
 #include "console/options.h"
 #include "console/out_folder.h"
@@ -151,7 +152,7 @@ int quantize(const QuantizeCommand& o) {
   else quantize_for_inputs(o, after, run_of(source));
   const auto data = given ? o.data.load(before, run_of(source)) : data_of_run(source, before);
   std::vector<Row> rows;
-  after.info.validation_loss.reset();  // it was measured before quantization
+  forget_validation(after.info);
   if (data) {
     const weft::Evaluation was = measure(*before.model, *data, source), is = measure(*after.model, *data, o.out);
     rows = measured_rows(was, is);

@@ -62,8 +62,8 @@ ConfigFile read_config(const std::string& text, const std::string& path) {
   const auto found = file.fields.find("config");
   if (found == file.fields.end() || !found->is_object()) return file;
   const json config = *found;
-  for (const char* key :
-       {"config", "version", "classes", "vocabulary", "labels", "pad_to", "pairs", "length", "step", "validation_loss"})
+  for (const char* key : {"config", "version", "classes", "vocabulary", "labels", "pad_to", "pairs", "length", "step",
+                          "validation_loss", "card"})
     file.fields.erase(key);
   file.fields.update(config);
   return file;

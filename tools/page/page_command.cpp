@@ -12,6 +12,7 @@
 #include <optional>
 #include <random>
 
+#include "checkpoint/forget_validation.h"
 #include "console/command.h"
 #include "console/options.h"
 #include "console/out_folder.h"
@@ -73,7 +74,7 @@ std::string quantized(const PageCommand& o, weft::Checkpoint& checkpoint) {
   if (weft::quantized_to(checkpoint.model->parameters()))
     return weft::os::read_file(o.checkpoint.path() + "/model.safetensors");
   weft::quantize(*checkpoint.model, weft::Quantization::int8);
-  checkpoint.info.validation_loss.reset();  // it was measured before quantization
+  forget_validation(checkpoint.info);
   const TemporaryFolder folder(o.out);
   weft::save_checkpoint(folder.path(), *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
   return weft::os::read_file(folder.path() + "/model.safetensors");

@@ -81,7 +81,7 @@ std::int64_t open_run(CLI::App& command, TrainOptions& o, std::unique_ptr<weft::
 }
 
 void repeat_run(CLI::App& command, const std::string& settings, const std::string& path) {
-  std::vector<std::string> except = {"log"};
+  std::vector<std::string> except = {"log", "license", "about"};
   const bool other_rows = command.count("--data") > 0;
   if (other_rows && command.count("--recipe") == 0)
     except.insert(except.end(), {"format", "columns", "header", "literal-quotes", "test"});

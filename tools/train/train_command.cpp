@@ -136,6 +136,8 @@ weft::RunResult run(weft::Trainer& trainer, weft::RunFolder* folder, const Train
   run.open = folder;
   run.eval_every = o.eval_every.value();
   run.best_by = training.best_by.name;
+  run.license = o.license;
+  run.about = o.about;
   run.patience = o.patience;
   run.progress = [&](const weft::Progress& progress) {
     log.add(progress);

@@ -243,9 +243,9 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
 }
 
 // The options that may be given with --resume, because they don't turn the run into a different one.
-const std::vector<std::string> settings_with_resume = {"--steps",    "--epochs",    "--eval-every",
-                                                       "--patience", "--recompute", "--threads",
-                                                       "--loaders",  "--log",       "--keep-going"};
+const std::vector<std::string> settings_with_resume = {"--steps",      "--epochs",  "--eval-every", "--patience",
+                                                       "--recompute",  "--threads", "--loaders",    "--log",
+                                                       "--keep-going", "--license", "--about"};
 const std::vector<std::string> paths_with_resume = {"--text", "--data", "--validation", "--test"};
 
 void add_run_options(CLI::App& command, TrainOptions& o) {
@@ -283,6 +283,13 @@ void add_run_options(CLI::App& command, TrainOptions& o) {
   command
       .add_flag("--keep-going", o.keep_going,
                 "Continue when a save fails, for example because the disk is full, and try again later")
+      ->group(group);
+  const auto check_text = [](const std::string& text) { weft::check_utf8(text, {}); };
+  add_text(command, "--license", "NAME", o.license,
+           "License of the model, such as CC-BY-4.0, which the checkpoints record (weft info shows it)", check_text)
+      ->group(group);
+  add_text(command, "--about", "TEXT", o.about, "Description of the model and its data, which the checkpoints record",
+           check_text)
       ->group(group);
   add_text(
       command, "--log", "FILE", o.log,

@@ -24,7 +24,7 @@ struct TrainOptions {
   ModelOptions model;
   TokenizerChoice tokenizer;
   DataOptions data_options;
-  std::string text, data, test, out, log, from, resume;
+  std::string text, data, test, out, log, from, resume, license, about;
   std::string validation = "0.1";    // a share of the rows, a file, a folder, or every_tenth_row
   std::string split = "80/10/10";    // see weft::text_split
   std::optional<std::int64_t> fold;  // index of this run's fold, from 0, if the run is one of several folds

@@ -1,4 +1,5 @@
 #include "train/trial.h"
+#include "checkpoint/forget_validation.h"
 
 #include <weft/checkpoint.h>
 #include <weft/quantize.h>
@@ -58,19 +59,18 @@ std::string describe_bytes(std::int64_t bytes) { return grouped(bytes) + " bytes
 weft::Checkpoint save_in_8_bits(const std::string& from, const std::string& folder) {
   weft::Checkpoint checkpoint = weft::load_checkpoint(from, weft::Purpose::inference);
   weft::quantize(*checkpoint.model, weft::Quantization::int8);
+  forget_validation(checkpoint.info);
   weft::save_checkpoint(folder, *checkpoint.model, *checkpoint.tokenizer, checkpoint.info);
   return checkpoint;
 }
 
 // Returns the size of the untrained model's checkpoint in 8 bits. Training hardly changes this size.
-std::int64_t untrained_bytes(const TrainOptions& o, const Training& training) {
+std::int64_t untrained_bytes(const TrainOptions& o, const Training& training, const weft::Trainer& trainer) {
   const std::string folder = o.out + "/untrained";
   fs::create_directories(folder);
-  weft::CheckpointInfo info;
-  info.length = training.data->length();
-  info.labels = training.data->labels();
-  info.pad_to = training.data->pad_to();
-  info.pairs = training.data->pairs();
+  weft::CheckpointInfo info = trainer.checkpoint_info();
+  info.card.license = o.license;
+  info.card.about = o.about;
   weft::save_checkpoint(folder, *training.model, *training.data->tokenizer(), info);
   (void)save_in_8_bits(folder, folder);
   const std::int64_t bytes = folder_bytes(folder);
@@ -124,10 +124,12 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
     const std::int64_t parameters = weft::parameter_count(training.model->parameters());
     if (parameters > limits.bytes)
       return without_score("too large: " + grouped(parameters) + " parameters", Fault::too_large);
-    const std::int64_t bytes = untrained_bytes(o, training);
-    if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes), Fault::too_large);
   }
   weft::Trainer trainer(*training.model, *training.data, o.training(*training.model));
+  if (limits.bytes > 0) {
+    const std::int64_t bytes = untrained_bytes(o, training, trainer);
+    if (bytes > limits.bytes) return without_score("too large: " + describe_bytes(bytes), Fault::too_large);
+  }
   weft::RunFolder folder(o.out);
   folder.begin(describe_run(parsed.command, o, training, trainer));
   std::optional<ProgressDisplay> display;
@@ -138,6 +140,8 @@ TrialResult run_trial(const std::vector<std::string>& options, const TrialLimits
   run.eval_every = *o.eval_every;
   run.patience = o.patience;
   run.best_by = training.best_by.name;
+  run.license = o.license;
+  run.about = o.about;
   run.stop = [] { return stop_signal() != 0; };
   run.progress = [&](const weft::Progress& progress) {
     if (display) display->show(progress);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weft/model.h"
+#include "weft/model_card.h"
 #include "weft/safetensors.h"
 #include "weft/tokenizer.h"
 #include "weft/visibility.h"
@@ -24,6 +25,7 @@ struct CheckpointInfo {
   std::vector<std::string> labels = {};        ///< for tasks on rows: the name of each output; if empty: "1", "2", …
   std::int64_t pad_to = 0;                     ///< the length that rows are padded to; 0: rows are not padded
   bool pairs = false;                          ///< whether each row is a pair of texts (text_pair)
+  ModelCard card = {};                         ///< where the model comes from
   std::string format = {};                     ///< the checkpoint's format: "huggingface-fnet", …; empty: weft's own
   /// Readable notes on what the reader left out of another program's checkpoint.
   std::vector<std::string> notes = {};

@@ -99,6 +99,8 @@ struct RunOptions {
   /// loaded state applies, or the loss if no state was loaded. run() throws an Error if the data don't measure this
   /// metric, or if the run already has a best evaluation by another criterion.
   std::string best_by;
+  std::string license;  ///< ModelCard::license of the checkpoints
+  std::string about;    ///< ModelCard::about of the checkpoints
   /// The trainer calls this after each step, before the evaluation that may follow. If it returns false, the run saves
   /// and stops, unless the step was the last one.
   std::function<bool(const Progress&)> progress;
@@ -174,6 +176,8 @@ class Trainer {
   /// Describes the model, the data and the options as JSON. run() writes this to run.json if it opens the folder
   /// itself.
   std::string description() const;
+  /// Returns what the checkpoints of a run record now, without the results of an evaluation.
+  CheckpointInfo checkpoint_info() const;
   /// Writes the parameters, the optimizer's state, the step and the options to a file. Another trainer can continue
   /// from this file.
   void save_state(const std::string& path);
@@ -204,7 +208,7 @@ class Trainer {
   void evaluate_and_save(Run& run);
   void check_parameters();
   void save_running_state(const std::string& folder);
-  void save_model(const std::string& folder, const std::optional<Evaluation>& evaluation) const;
+  void save_model(const Run& run, const std::string& folder, const std::optional<Evaluation>& evaluation) const;
   Tensor training_loss(const Batch& batch, const Random& dropout) const;
   struct WEFT_HIDDEN Counted;
   std::vector<double> shares(const std::vector<Counted>& batches) const;

@@ -34,6 +34,7 @@
 #include "weft/load_parameters.h"
 #include "weft/memory.h"
 #include "weft/model.h"
+#include "weft/model_card.h"
 #include "weft/objective.h"
 #include "weft/op.h"
 #include "weft/ops.h"

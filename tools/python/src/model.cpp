@@ -272,6 +272,17 @@ std::optional<nb::bytes> next_piece(Continuation& continuation) {
   return nb::bytes(piece->data(), piece->size());
 }
 
+nb::dict card_of(const ModelCard& card) {
+  nb::dict validation, all;
+  for (const auto& [metric, value] : card.validation) validation[metric.c_str()] = value;
+  all["license"] = card.license;
+  all["about"] = card.about;
+  all["data"] = card.data;
+  all["settings"] = card.settings;
+  all["validation"] = validation;
+  return all;
+}
+
 }  // namespace
 
 void add_models(nb::module_& module) {
@@ -301,6 +312,7 @@ void add_models(nb::module_& module) {
       .def_prop_ro("precision", [](const Loaded& l) { return std::string(precision_name(l.model().precision())); })
       .def_prop_ro("tokenizer", [](const Loaded& l) { return std::string(l.tokenizer().kind()); })
       .def_prop_ro("config", [](const Loaded& l) { return l.model().config(); })
+      .def_prop_ro("card", [](const Loaded& l) { return card_of(l.saved().info.card); })
       .def_prop_ro("vocabulary", [](const Loaded& l) { return l.model().vocabulary(); })
       .def_prop_ro("outputs", [](const Loaded& l) { return l.model().outputs(); })
       .def_prop_ro("max_length", [](const Loaded& l) { return l.model().max_length(); })

@@ -31,7 +31,7 @@ using std::int64_t;
 
 // The settings of a run, with the names of weft.train's arguments.
 struct Settings : FitOptions {
-  std::string folder, best_by = "loss";
+  std::string folder, best_by = "loss", license, about;
   double validation = 0.1;  // share of the rows, if no validation set is given
   int64_t eval_every = 0, patience = 0;
   std::uint64_t split_seed = 0;
@@ -104,6 +104,8 @@ void train(const Settings& s, nb::object progress, nb::object evaluated, bool ev
     run.eval_every = s.eval_every;
     run.patience = s.patience;
     run.best_by = s.best_by;
+    run.license = s.license;
+    run.about = s.about;
     run.progress = [&](const Progress& p) { return callbacks.progress(p); };
     run.evaluated = [&](int64_t step, const Evaluation& evaluation) { callbacks.evaluated(step, evaluation); };
     run.stop = [&] { return callbacks.stopped(); };
@@ -195,6 +197,8 @@ void add_training(nb::module_& module) {
       .def_rw("schedule", &Settings::schedule)
       .def_rw("precision", &Settings::precision)
       .def_rw("best_by", &Settings::best_by)
+      .def_rw("license", &Settings::license)
+      .def_rw("about", &Settings::about)
       .def_rw("balance", &Settings::balance)
       .def_rw("seed", &Settings::seed)
       .def_rw("split_seed", &Settings::split_seed)

@@ -350,6 +350,16 @@ def test_best_is_the_validation_of_the_model():
     assert chosen["loss"] == min(losses)
 
 
+def test_the_card_says_where_the_model_comes_from(tmp_path):
+    run = train(TEXTS, COLORS, steps=40, seed=7, license="CC-BY-4.0", about="Colors of things")
+    card = run.model.card
+    assert card["license"] == "CC-BY-4.0" and card["about"] == "Colors of things" and "rows" in card["data"]
+    assert card["settings"]["seed"] == 7 and card["settings"]["optimizer"] == "adamw"
+    assert card["validation"]["accuracy"] == run.best["accuracy"]
+    run.model.save(tmp_path / "saved")
+    assert weft.load(tmp_path / "saved").card == card
+
+
 def test_names_are_in_the_order_of_the_command():
     assert train(TEXTS, [("10", "9", "-1")[k % 3] for k in range(60)], steps=1).model.labels == ["-1", "9", "10"]
     assert train(TEXTS, [("10", "9", "b")[k % 3] for k in range(60)], steps=1).model.labels == ["10", "9", "b"]

@@ -111,6 +111,12 @@ class Model:
         return json.loads(self._loaded.config)
 
     @property
+    def card(self) -> dict[str, Any]:
+        """Where the model comes from: "license", "about" (a description), "data", "settings" (those of the training, by
+        name) and "validation" (the metrics of the evaluation, by name). What is unknown is empty."""
+        return {**self._loaded.card, "settings": json.loads(self._loaded.card["settings"] or "{}")}
+
+    @property
     def vocabulary(self) -> int:
         """The size of the vocabulary. Tokens are the integers from 0 to vocabulary - 1."""
         return self._loaded.vocabulary

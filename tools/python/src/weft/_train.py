@@ -168,7 +168,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
           balance: str = "none",
           tokenizer: Union[str, None] = None, vocabulary_size: int = 20000, min_count: int = 2,
           dimensions: int = 128, eval_every: Union[int, None] = None, patience: int = 0, best_by: str = "loss",
-          precision: str = "f32", seed: int = 1, progress: bool = True,
+          precision: str = "f32", seed: int = 1, license: str = "", about: str = "", progress: bool = True,
           callback: Union[Callable[[int, float], Any], None] = None) -> Run:
     """Trains a model on data in memory.
 
@@ -225,6 +225,7 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
         compared: "loss" or the name of a metric
     precision: the precision of the computation: "f32" or "bf16"
     seed: the seed of the initial parameters and of the order of the batches
+    license, about: the license of the model, such as "CC-BY-4.0", and a description, for the card of the model
     progress: whether to show the progress on standard error
 
     Ctrl-C or an exception in the callback stops the run after the current step, and `train` raises the exception again.
@@ -241,7 +242,8 @@ def train(data: Any, labels: Any = None, *, arch: str = "tnn", task: Union[str, 
         epochs=epochs, eval_every=eval_every, batch=source.batch if batch is None else batch, lr=lr, schedule=schedule,
         warmup=warmup, label_smoothing=label_smoothing, ema=ema, fake_quant=fake_quant, balance=balance,
         tokenizer=tokenizer, vocabulary_size=vocabulary_size, min_count=min_count, dimensions=dimensions,
-        patience=patience, best_by=best_by, precision=precision, seed=seed, overwrite=overwrite)
+        patience=patience, best_by=best_by, precision=precision, seed=seed, overwrite=overwrite,
+        license=license, about=about)
     settings.set_optimizer(optimizer, optimizer_options or {}, weight_decay, clip)
     reporter = _Reporter(progress, callback)
     with tempfile.TemporaryDirectory(prefix="weft-") as temporary:
