@@ -253,7 +253,7 @@ TEST_CASE("recall: each key occurs once, at any place, with its own value, and t
 TEST_CASE("weft data: bad input, and files that already exist") {
   const TemporaryFolder folder;
   const std::string small = "data listops --min-length 5 --max-length 20 --train 5 --validation 5 --test 5";
-  CHECK(fails_with(weft("data"), 2, "give a subcommand: listops, recall, news"));
+  CHECK(fails_with(weft("data"), 2, "give a subcommand: listops, recall, news, pathfinder"));
   CHECK(fails_with(weft("data listop --out x"), 2, "did you mean listops?"));
   CHECK(fails_with(weft("data listops"), 2, "give --out, the "));
   CHECK(fails_with(weft("data listops --min-length 10 --max-length 11 --out " + (folder / "x")), 2,

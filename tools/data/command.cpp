@@ -1,12 +1,10 @@
-// weft data: writes the rows of generated tasks to files.
+// weft data: writes the rows or pictures of generated tasks to files.
 #include "console/command.h"
 
 #include <weft/error.h>
 #include <weft/labeled_texts.h>
 #include <weft/os.h>
 
-#include <csignal>
-#include <filesystem>
 #include <iostream>
 #include <unordered_set>
 
@@ -15,6 +13,8 @@
 #include "console/progress.h"
 #include "data/hash.h"
 #include "data/news.h"
+#include "data/output.h"
+#include "data/pathfinder.h"
 #include "data/task.h"
 
 namespace data {
@@ -28,12 +28,6 @@ struct Options {
   std::uint64_t seed = 1;
   bool overwrite = false;
 };
-
-volatile std::sig_atomic_t stop_signal = 0;
-extern "C" void stop_generating(int signal) {
-  stop_signal = signal;
-  std::signal(signal, SIG_DFL);
-}
 
 // Makes distinct rows. Tries the streams of the seed in order, and skips a stream that makes no valid row, or a row
 // that occurred before. Rows with equal hashes count as equal.
@@ -60,7 +54,7 @@ class Rows {
 // Writes `count` rows with the columns of the Long Range Arena's files.
 void write_rows(weft::os::AtomicFile& file, Rows& rows, std::int64_t count, Count& shown) {
   std::string buffer = "Source\tTarget\n";
-  for (std::int64_t i = 0; i < count && stop_signal == 0; ++i) {
+  for (std::int64_t i = 0; i < count && stopped_by() == 0; ++i) {
     const Row& row = rows.next();
     buffer += row.text + "\t" + row.label + "\n";
     shown.next();
@@ -81,14 +75,8 @@ int generate(const Options& o, const GeneratedTask& task) {
   task.check();
   const Part parts[] = {{"train", o.train}, {"validation", o.validation}, {"test", o.test}};
   const auto path_of = [&](const Part& part) { return o.out + "/" + part.name + ".tsv"; };
-  for (const Part& part : parts)
-    if (!o.overwrite && std::filesystem::exists(path_of(part)))
-      throw Error("\"" + path_of(part) + "\" already exists: --overwrite replaces it");
-  std::error_code error;
-  std::filesystem::create_directories(o.out, error);
-  if (error) throw Error("can't make the folder \"" + o.out + "\": " + error.message());
-  weft::os::remove_abandoned_files(o.out);
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop_generating);
+  prepare_folder(o.out, {path_of(parts[0]), path_of(parts[1]), path_of(parts[2])}, o.overwrite);
+  catch_signals();
   Rows rows(task, o.seed);
   Count shown("row", o.train + o.validation + o.test);
   std::vector<std::unique_ptr<weft::os::AtomicFile>> files;
@@ -98,10 +86,7 @@ int generate(const Options& o, const GeneratedTask& task) {
     files.back()->sync();
   }
   shown.clear();
-  if (stop_signal != 0) {
-    std::cerr << "weft: stopped; nothing was written" << std::endl;
-    return 128 + stop_signal;
-  }
+  if (stopped_by() != 0) return exit_stopped();
   for (const auto& file : files) file->commit();
   std::cerr << task.description() << std::endl;
   for (const Part& part : parts) std::cout << path_of(part) << " " << part.rows << "\n";
@@ -151,8 +136,7 @@ void add_kind(CLI::App& command, const TaskKind& kind, std::shared_ptr<Generated
 }  // namespace data
 
 Command data_command(CLI::App& weft, weft::Ranks*) {
-  CLI::App* command =
-      weft.add_subcommand("data", "Write labeled rows: package descriptions, or the rows of a generated task");
+  CLI::App* command = weft.add_subcommand("data", "Write labeled data: package descriptions, or a generated task");
   command->require_subcommand(1);
   const auto o = std::make_shared<data::Options>();
   std::vector<std::pair<std::string, std::shared_ptr<data::GeneratedTask>>> tasks;
@@ -161,10 +145,13 @@ Command data_command(CLI::App& weft, weft::Ranks*) {
     tasks.emplace_back(kind.name, kind.make());
     data::add_kind(*command, kind, tasks.back().second, o);
   }
-  const std::function<int()> news = data::add_news(*command);
-  command->footer("Examples:\n  weft data news --out news.csv\n  weft data listops --out listops");
-  return {command, [command, tasks, news, o] {
+  const std::function<int()> news = data::add_news(*command), pathfinder = data::add_pathfinder(*command);
+  command->footer(
+      "Examples:\n  weft data news --out news.csv\n  weft data listops --out listops\n"
+      "  weft data pathfinder --out pathfinder");
+  return {command, [command, tasks, news, pathfinder, o] {
             if (command->got_subcommand("news")) return news();
+            if (command->got_subcommand("pathfinder")) return pathfinder();
             for (const auto& task : tasks)
               if (command->got_subcommand(task.first))
                 return o->check.empty() ? data::generate(*o, *task.second) : data::check(*o, *task.second);
