@@ -28,7 +28,7 @@ OPTIONS = {
     "repeat": {"type": int, "metavar": "N", "help": "number of repetitions"},
     "seeds": {"type": int, "metavar": "N", "help": "number of seeds"},
     "steps": {"type": int, "metavar": "N", "help": "steps of each training of weft, for a short test "
-              "(default: as many as in REPRODUCTIONS.md)"},
+              "(default: as many as in bench/learning/experiments/)"},
     "threads": {"type": int, "metavar": "N", "default": len(os.sched_getaffinity(0)), "help": "number of threads"},
     "isa": {"metavar": "NAME", "help": "best instruction set to use: sse2, avx2 and so on; by default, each contestant "
             "uses its best one"},
