@@ -38,8 +38,10 @@ ordered_json card_to_json(const ModelCard& card) {
                   card.settings.substr(0, 200) + "\"");
     written["settings"] = settings;
   }
+  json validation;  // sorted by name
   for (const auto& [metric, value] : card.validation)
-    if (std::isfinite(value)) written["validation"][metric] = value;
+    if (std::isfinite(value)) validation[metric] = value;
+  if (!validation.empty()) written["validation"] = validation;
   return written;
 }
 

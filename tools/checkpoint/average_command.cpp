@@ -8,10 +8,10 @@
 #include <iostream>
 #include <vector>
 
-#include "checkpoint/forget_validation.h"
 #include "console/command.h"
 #include "console/options.h"
 #include "console/out_folder.h"
+#include "options/forget_validation.h"
 
 namespace {
 

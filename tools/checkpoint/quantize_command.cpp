@@ -12,13 +12,13 @@
 #include <limits>
 #include <vector>
 
-#include "checkpoint/forget_validation.h"
 #include "console/command.h"
 #include "console/options.h"
 #include "console/out_folder.h"
 #include "console/report.h"
 #include "measure/measured_data.h"
 #include "options/checkpoint_option.h"
+#include "options/forget_validation.h"
 #include "report/run.h"
 
 namespace {

@@ -12,11 +12,11 @@
 #include <optional>
 #include <random>
 
-#include "checkpoint/forget_validation.h"
 #include "console/command.h"
 #include "console/options.h"
 #include "console/out_folder.h"
 #include "options/checkpoint_option.h"
+#include "options/forget_validation.h"
 #include "page/engine_file.h"
 #include "page/page.h"
 #include "report/learned.h"

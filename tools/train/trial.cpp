@@ -1,5 +1,5 @@
 #include "train/trial.h"
-#include "checkpoint/forget_validation.h"
+#include "options/forget_validation.h"
 
 #include <weft/checkpoint.h>
 #include <weft/quantize.h>
