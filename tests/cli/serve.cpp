@@ -81,7 +81,7 @@ TEST_CASE("serve: completions have the text of weft generate, with and without a
     const Response none = post(served, "/v1/completions", {{"prompt", "fox"}, {"max_tokens", 0}, {"echo", true}});
     CHECK(text_of(none) == "fox");
     CHECK(metric(served, "weft_generated_tokens_total") != "0");
-    CHECK(metric(served, "weft_requests_total{path=\"/v1/completions\",status=\"200\"}") == "7");
+    CHECK(soon([&] { return metric(served, "weft_requests_total{path=\"/v1/completions\",status=\"200\"}") == "7"; }));
     CHECK(soon([&] { return metric(served, "weft_request_seconds_count{path=\"/v1/completions\"}") == "7"; }));
     CHECK(metric(served, "weft_request_seconds_sum{path=\"/v1/completions\"}") != "0");
   });
@@ -162,7 +162,7 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
       CHECK(refused.status == 400);
       CHECK(contains(refused.error(), message));
     }
-    CHECK(metric(served, "weft_request_seconds_count{path=\"/classify\"}") == "2");
+    CHECK(soon([&] { return metric(served, "weft_request_seconds_count{path=\"/classify\"}") == "2"; }));
     CHECK(coded.json.at("data").at(0).at("embedding").get<std::string>().size() == (vector.size() * 4 + 2) / 3 * 4);
     const FilledText filled = fill_mask(load("mask"), masked, 2);
     const nlohmann::json gaps =

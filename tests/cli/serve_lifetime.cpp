@@ -160,8 +160,8 @@ TEST_CASE("serve: a client that doesn't read its stream does not hold up another
     CHECK(soon([&] { return std::stoi(metric(served, "weft_generated_tokens_total")) > 30000; }));
     CHECK(greedy(served) == text);
     // The stream has not ended, so the server did not give it up before it answered the other client.
-    CHECK(metric(served, "weft_request_seconds_count{path=\"/v1/completions\"}") == "2");
-    CHECK(metric(served, "weft_requests_total{path=\"/v1/completions\",status=\"200\"}") == "2");
+    CHECK(soon([&] { return metric(served, "weft_request_seconds_count{path=\"/v1/completions\"}") == "2"; }));
+    CHECK(soon([&] { return metric(served, "weft_requests_total{path=\"/v1/completions\",status=\"200\"}") == "2"; }));
     ::close(socket);
   });
   CHECK(outcome.code == 0);

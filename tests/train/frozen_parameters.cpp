@@ -1,9 +1,11 @@
 // Parameters that are frozen after their optimizer was made, and parameter sets of another model.
 #include <doctest/doctest.h>
 
+#include <exception>
 #include <utility>
 
 #include "small_parameters.h"
+#include "weft/context.h"
 #include "weft/error.h"
 #include "weft/ops.h"
 #include "weft/optimizer.h"
@@ -40,6 +42,32 @@ TEST_CASE("optimizer: parameters that are frozen later keep their values") {
     set_gradient(optimizer.parameters(), gradient(3));
     optimizer.step(3, 0.1);
     CHECK(flat(parameters).front() != before.front());
+  }
+}
+
+TEST_CASE("optimizer: parameters that are frozen later keep their values if a step is interrupted") {
+  struct Interrupted : std::exception {};
+  for (int loop = 0, loops = 1; loop < loops; ++loop) {
+    NamedParameters parameters = small_parameters();
+    OptimizerOptions options;
+    options.weight_decay = 0.5;
+    Optimizer optimizer(parameters, options);
+    parameters[1].second.set_trainable(false);
+    const Numbers before = flat(parameters);
+    set_gradient(optimizer.parameters(), gradient(1));
+    int seen = 0;
+    Context::current().set_interrupt([&] {
+      if (seen++ == loop) throw Interrupted();
+    });
+    try {
+      optimizer.step(1, 0.1);
+    } catch (const Interrupted&) {
+      loops = loop + 2;
+    }
+    Context::current().set_interrupt({});
+    const Numbers after = flat(parameters);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(after[i] == before[i]);  // the elements of w
+    if (loop == loops - 1) CHECK(loops > 4);
   }
 }
 
