@@ -84,9 +84,9 @@ inline std::string metric(const Served& served, const std::string& name) {
   return "";
 }
 
-// Waits up to 20 seconds.
+// Waits up to a minute.
 inline bool soon(const std::function<bool()>& condition) {
-  for (int i = 0; i < 400 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 1200 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   return condition();
 }
 
