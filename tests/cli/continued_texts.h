@@ -14,6 +14,26 @@ inline bool soon_has(const ::serve::Metrics& metrics, const std::string& line) {
   return soon([&] { return contains(metrics.text(), line + "\n"); });
 }
 
+// A causal language model for which all symbols are equally probable.
+class EvenModel : public Model {
+ public:
+  explicit EvenModel(const Tokenizer& tokenizer) : vocabulary_(tokenizer.size()) {}
+
+  const char* arch() const noexcept override { return "even"; }
+  Task task() const noexcept override { return Task::causal_lm; }
+  std::int64_t outputs() const noexcept override { return vocabulary_; }
+  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
+  std::string config() const override { return "{}"; }
+  std::int64_t max_length() const noexcept override { return 0; }
+  Tensor operator()(const Tensor& tokens, const Random*) const override {
+    return Tensor::zeros({tokens.size(0), tokens.size(1), vocabulary_}, DType::f32);
+  }
+  void collect(const std::string&, NamedParameters&) const override {}
+
+ private:
+  std::int64_t vocabulary_;
+};
+
 // The texts of one or more models without HTTP.
 struct Texts {
   ::serve::Settings settings;

@@ -20,45 +20,26 @@
 namespace weft::test {
 namespace {
 
-// A model for which all symbols are equally probable. Its memory can be exhausted.
-class Exhaustible final : public Model {
+// A model whose memory can be exhausted.
+class Exhaustible final : public EvenModel {
  public:
-  explicit Exhaustible(const Tokenizer& tokenizer) : vocabulary_(tokenizer.size()) {}
+  using EvenModel::EvenModel;
   std::atomic<bool> is_exhausted = false;
 
-  const char* arch() const noexcept override { return "exhaustible"; }
-  Task task() const noexcept override { return Task::causal_lm; }
-  std::int64_t outputs() const noexcept override { return vocabulary_; }
-  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
-  std::string config() const override { return "{}"; }
   std::int64_t max_length() const noexcept override { return 4; }
-  Tensor operator()(const Tensor& tokens, const Random*) const override {
+  Tensor operator()(const Tensor& tokens, const Random* dropout) const override {
     if (is_exhausted) throw std::bad_alloc();
-    return Tensor::zeros({tokens.size(0), tokens.size(1), vocabulary_}, DType::f32);
+    return EvenModel::operator()(tokens, dropout);
   }
-  void collect(const std::string&, NamedParameters&) const override {}
   std::int64_t stream_bytes(std::int64_t tokens) const override { return tokens; }
-
- private:
-  std::int64_t vocabulary_;
 };
 
-// A model whose streams can't be joined while there is no room. Otherwise, all symbols are equally probable.
-class Crowded final : public Model {
+// A model whose streams can't be joined while there is no room.
+class Crowded final : public EvenModel {
  public:
-  explicit Crowded(const Tokenizer& tokenizer) : vocabulary_(tokenizer.size()) {}
+  using EvenModel::EvenModel;
   std::atomic<bool> has_room = true;
 
-  const char* arch() const noexcept override { return "crowded"; }
-  Task task() const noexcept override { return Task::causal_lm; }
-  std::int64_t outputs() const noexcept override { return vocabulary_; }
-  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
-  std::string config() const override { return "{}"; }
-  std::int64_t max_length() const noexcept override { return 0; }
-  Tensor operator()(const Tensor& tokens, const Random*) const override {
-    return Tensor::zeros({tokens.size(0), tokens.size(1), vocabulary_}, DType::f32);
-  }
-  void collect(const std::string&, NamedParameters&) const override {}
   std::unique_ptr<TokenStream> stream() const override { return std::make_unique<Stream>(*this, 1); }
 
  private:
@@ -66,7 +47,7 @@ class Crowded final : public Model {
    public:
     Stream(const Crowded& model, std::int64_t texts) : model_(model), texts_(texts) {}
     std::int64_t texts() const noexcept override { return texts_; }
-    Tensor append(const Tensor&) override { return Tensor::zeros({texts_, model_.vocabulary_}, DType::f32); }
+    Tensor append(const Tensor&) override { return Tensor::zeros({texts_, model_.vocabulary()}, DType::f32); }
     std::unique_ptr<TokenStream> select(const std::vector<std::int64_t>& texts) const override {
       return std::make_unique<Stream>(model_, std::ssize(texts));
     }
@@ -79,8 +60,6 @@ class Crowded final : public Model {
     const Crowded& model_;
     std::int64_t texts_;
   };
-
-  std::int64_t vocabulary_;
 };
 
 // A result that can't be moved while `failing` is positive.

@@ -15,32 +15,21 @@ namespace {
 
 constexpr std::int64_t long_prompt = 1000;
 
-// A model for which all symbols are equally probable. It reads a long prompt until `may_end` is set, and a prompt of
-// two symbols until `may_end_short` is set.
-class Patient final : public Model {
+// A model that reads a long prompt until `may_end` is set, and a prompt of two symbols until `may_end_short` is set.
+class Patient final : public EvenModel {
  public:
-  explicit Patient(const Tokenizer& tokenizer) : vocabulary_(tokenizer.size()) {}
+  using EvenModel::EvenModel;
   std::atomic<bool> may_end = false, may_end_short = true;
   mutable std::atomic<int> short_prompts = 0;
 
-  const char* arch() const noexcept override { return "patient"; }
-  Task task() const noexcept override { return Task::causal_lm; }
-  std::int64_t outputs() const noexcept override { return vocabulary_; }
-  std::int64_t vocabulary() const noexcept override { return vocabulary_; }
-  std::string config() const override { return "{}"; }
-  std::int64_t max_length() const noexcept override { return 0; }
-  Tensor operator()(const Tensor& tokens, const Random*) const override {
+  Tensor operator()(const Tensor& tokens, const Random* dropout) const override {
     const std::int64_t n = tokens.size(1);
     short_prompts += n == 2;
     while ((n >= long_prompt && !may_end) || (n == 2 && !may_end_short))
       Context::current().parallel_for(
           1, 1, [](std::int64_t, std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
-    return Tensor::zeros({1, n, vocabulary_}, DType::f32);
+    return EvenModel::operator()(tokens, dropout);
   }
-  void collect(const std::string&, NamedParameters&) const override {}
-
- private:
-  std::int64_t vocabulary_;
 };
 
 // Lets the model end all prompts, also if a test fails.
