@@ -89,4 +89,21 @@ TEST_CASE("model card: license and description, shown by weft info, also of a qu
   CHECK_FALSE(contains(weft("info " + (folder / "again")).out, "license"));
 }
 
+TEST_CASE("model card: changed parameters lose the results of the validation") {
+  const TemporaryFolder folder;
+  folder.write("rows.csv", small_csv());
+  const std::string run = folder / "run", mean = folder / "mean", small = folder / "int8";
+  REQUIRE(weft("train --arch fnet" + row_sizes + "--steps 4 --eval-every 2 --data " + (folder / "rows.csv") +
+               " --out " + run)
+              .code == 0);
+  CHECK(contains(weft("info " + run).out, "\nvalidation accuracy "));
+  REQUIRE(weft("average " + run + "/best " + run + "/last --out " + mean).code == 0);
+  REQUIRE(weft("quantize " + run + " --to int8 --out " + small).code == 0);
+  for (const std::string& changed : {mean, small}) {
+    const std::string shown = weft("info " + changed).out;
+    CHECK(contains(shown, "\nsettings {"));
+    CHECK_FALSE(contains(shown, "\nvalidation accuracy "));
+  }
+}
+
 }  // namespace weft::test
