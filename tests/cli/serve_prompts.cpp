@@ -81,6 +81,7 @@ TEST_CASE("serve: a short prompt does not overtake a long one that waits for mem
   model.may_end = true;
   const auto continuations = texts.continuations("m", model);
   const Release release(model);
+  CHECK(count_symbols(*continue_text(*continuations, 1, long_prompt)) == 1);  // now, none is read
   const auto first = continue_text(*continuations, million);
   while (!next_piece(*first).symbol) continue;
   const auto second = continue_text(*continuations, 2, long_prompt), third = continue_text(*continuations, 2);
