@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# windows.sh WEFT_EXE WEFT CLI_TESTS
-# Tests the command for Windows, WEFT_EXE, under Wine. WEFT is the command for this machine, and CLI_TESTS its test
-# program (weft-cli-tests), which runs on this machine and starts the command for Windows. Exits with 77 if Wine is
-# missing.
+# windows.sh WEFT_EXE KILLED_EXE WEFT CLI_TESTS
+# Tests the command for Windows, WEFT_EXE, under Wine. KILLED_EXE is the same command, but can kill itself
+# (windows/kill_at.cpp). WEFT is the command for this machine, and CLI_TESTS its test program (weft-cli-tests), which runs
+# on this machine and starts the commands for Windows. Exits with 77 if Wine is missing.
 set -euo pipefail
-windows_weft=$1 weft=$2 cli_tests=$3
+windows_weft=$1 killed_weft=$2 weft=$3 cli_tests=$4
 tests=$(cd "$(dirname "$0")" && pwd)
 wine=
 for name in wine64 wine /usr/lib/wine/wine64; do wine=${wine:-$(command -v $name || true)}; done
@@ -15,9 +15,10 @@ export WINEPREFIX=$work/wine WINEDEBUG=-all
 server=$(command -v wineserver || echo /usr/lib/wine/wineserver64)
 trap '"$server" -k || true; "$server" -w || true; rm -rf "$work"' EXIT
 "$server" -p  # else it ends after a while without programs, and a program that starts at this moment fails
-under_wine=$work/weft
+under_wine=$work/weft killed_under_wine=$work/killed
 printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$wine" "$windows_weft" >"$under_wine"
-chmod +x "$under_wine"
+printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$wine" "$killed_weft" >"$killed_under_wine"
+chmod +x "$under_wine" "$killed_under_wine"
 "$under_wine" --version
 
 # The command's tests, except for those that name files as only this machine does, or need its signals, limits, pipes,
@@ -28,6 +29,10 @@ files+=',*/cli/text_pairs*,*/cli/train.cpp'
 without='embeddings: an error names the text that has no vector'
 without+=',report without the data or with other data*,report refuses folders*'
 WEFT=$under_wine "$cli_tests" --source-file="$files" --test-case-exclude="$without"
+
+# Killed at each change to a file. The test that convert replaces a folder as a whole is left out, because Windows can't.
+WEFT=$killed_under_wine WEFT_KILL_LIBRARY='' "$cli_tests" \
+  --test-case='killed at any change*,killed while*,weft convert: a folder that contains more than files*'
 
 # The same bytes as on this machine.
 for isa in sse2 avx2; do WEFT_ISA=$isa "$tests/exchange.sh" "$weft" "$under_wine"; done
@@ -42,7 +47,7 @@ first=(train --text "Läufe, 世界/Zahlen é.txt" --arch tnn --layers 1 --d-mod
 printf '12\r\n' | "$under_wine" generate "Läufe, 世界/whole" --prompt - --tokens 5 >generated 2>log || { cat log; exit 1; }
 printf '12\n' | "$weft" generate "Läufe, 世界/whole" --prompt - --tokens 5 | cmp - generated
 
-# A run that is killed again and again ends with the same bytes.
+# A run that is killed at many moments ends with the same bytes.
 run="Läufe, 世界/killed"
 next() {  # the arguments that begin or continue the run
   if [ -e "$run/last/training.safetensors" ]; then

@@ -1,5 +1,6 @@
 #include "command.h"
 
+#include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,6 +77,19 @@ Outcome weft_killed_after(const std::string& arguments, int milliseconds, int si
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   ::kill(child, signal);
   return finish(child, folder);
+}
+
+bool can_kill_at() { return std::getenv("WEFT_KILL_LIBRARY") != nullptr; }
+
+bool killed_at(long n, const std::string& arguments) {
+  ::setenv("LD_PRELOAD", std::getenv("WEFT_KILL_LIBRARY"), 1);
+  ::setenv("WEFT_KILL_AT", std::to_string(n).c_str(), 1);
+  const Outcome outcome = weft(arguments);
+  ::unsetenv("LD_PRELOAD");
+  ::unsetenv("WEFT_KILL_AT");
+  CAPTURE(outcome.err);
+  CHECK((outcome.code == 0 || outcome.code == 128 + SIGKILL));
+  return outcome.code != 0;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -26,6 +26,12 @@ Outcome weft_with_signal(const std::string& arguments, const std::string& text, 
 // Starts weft, sends the signal after this many milliseconds, and waits for the end.
 Outcome weft_killed_after(const std::string& arguments, int milliseconds, int signal);
 
+// Whether killed_at() works: the variable WEFT_KILL_LIBRARY is set. With sanitizers it is not.
+bool can_kill_at();
+
+// Runs weft, and kills it instead of its n-th change to a file. Returns false if it makes fewer changes.
+bool killed_at(long n, const std::string& arguments);
+
 // Returns whether the exit code is `code`, standard output is empty, and standard error is one line that starts with
 // "weft: " and contains `part`.
 bool fails_with(const Outcome& outcome, int code, const std::string& part);

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <sstream>
@@ -35,16 +34,6 @@ struct Kills {
   std::string train(const std::string& run, const std::string& more) const {
     return "train --arch gmlp --threads 1 --text " + (folder / "text") + sizes + more + " --out " + (folder / run);
   }
-  // Kills the command when it makes its n-th change to a file. Returns false if it makes fewer changes.
-  static bool killed_at(long n, const std::string& arguments) {
-    ::setenv("LD_PRELOAD", std::getenv("WEFT_KILL_LIBRARY"), 1);
-    ::setenv("WEFT_KILL_AT", std::to_string(n).c_str(), 1);
-    const Outcome outcome = weft(arguments);
-    ::unsetenv("LD_PRELOAD");
-    CAPTURE(outcome.err);
-    CHECK((outcome.code == 0 || outcome.code == 128 + SIGKILL));
-    return outcome.code != 0;
-  }
   InMemory temporary;
   TemporaryFolder folder;
 };
@@ -52,7 +41,7 @@ struct Kills {
 }  // namespace
 
 TEST_CASE_FIXTURE(Kills, "killed at any change to a file: after resuming, the run ends like one that never stopped") {
-  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // not set with sanitizers
+  if (!can_kill_at()) return;
   const std::string options = "--steps 3 --eval-every 2 --dropout 0.1";
   REQUIRE(weft(train("whole", options)).code == 0);
   const std::string whole = left_in(folder, "whole");
@@ -70,7 +59,7 @@ TEST_CASE_FIXTURE(Kills, "killed at any change to a file: after resuming, the ru
 }
 
 TEST_CASE_FIXTURE(Kills, "killed while replacing another run: one run always loads, and its files belong together") {
-  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;
+  if (!can_kill_at()) return;
   REQUIRE(weft("train --arch fnet --text " + (folder / "text") + sizes + "--steps 2 --out " + (folder / "old")).code ==
           0);
   const std::string options = "--steps 3 --eval-every 2";
@@ -99,7 +88,7 @@ TEST_CASE_FIXTURE(Kills, "killed while replacing another run: one run always loa
 
 TEST_CASE_FIXTURE(Kills,
                   "killed while weft quantize replaces a checkpoint: there is one that loads, the old or the new") {
-  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;
+  if (!can_kill_at()) return;
   REQUIRE(weft(train("run", "--steps 2")).code == 0);
   const auto quantize = [&](const std::string& to, const std::string& out) {
     return "quantize " + (folder / "run") + " --threads 1 --to " + to + " --overwrite --out " + (folder / out);

@@ -1,8 +1,6 @@
 // Kills weft convert while it replaces a checkpoint. The folder must be the complete old one or the complete new one.
 #include <doctest/doctest.h>
-#include <signal.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -53,22 +51,12 @@ const Replaced replacements[] = {
      R"({"d_model":8,"layers":1,"act":"gelu"})", R"({"d_model":8,"layers":1,"act":"relu"})"},
 };
 
-bool killed_at(long n, const std::string& arguments) {
-  ::setenv("LD_PRELOAD", std::getenv("WEFT_KILL_LIBRARY"), 1);
-  ::setenv("WEFT_KILL_AT", std::to_string(n).c_str(), 1);
-  const Outcome outcome = weft(arguments);
-  ::unsetenv("LD_PRELOAD");
-  CAPTURE(outcome.err);
-  CHECK((outcome.code == 0 || outcome.code == 128 + SIGKILL));
-  return outcome.code != 0;
-}
-
 std::string extension(const fs::path& path) { return path.filename().string().substr(0, 6); }
 
 }  // namespace
 
 TEST_CASE("weft convert: killed at any change to a file, it leaves the old folder or the new one") {
-  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;  // not set with sanitizers
+  if (!can_kill_at()) return;
   for (const Replaced& replaced : replacements) {
     CAPTURE(replaced.name);
     const TemporaryFolder folder;
@@ -104,7 +92,7 @@ TEST_CASE("weft convert: killed at any change to a file, it leaves the old folde
 }
 
 TEST_CASE("weft convert: a folder that contains more than files is the old one, the new one, or refused") {
-  if (std::getenv("WEFT_KILL_LIBRARY") == nullptr) return;
+  if (!can_kill_at()) return;
   for (const Replaced& replaced : replacements) {
     CAPTURE(replaced.name);
     const TemporaryFolder folder;
