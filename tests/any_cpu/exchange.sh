@@ -1,13 +1,15 @@
 #!/bin/sh
 # exchange.sh WEFT OTHER...
 # Exchanges runs between this machine and another one: a different processor or operating system. WEFT is the weft
-# command for this machine. OTHER... runs the weft command for the other one. Both must use the instruction set of the
-# variable WEFT_ISA, by default generic. Then all files must have the same bytes, whichever machine wrote them. Exits
-# with 77 if WEFT does not exist.
+# command for this machine. OTHER... runs the weft command for the other one. This machine uses the instruction set of
+# the variable WEFT_ISA, by default generic. The other one uses that of OTHER_ISA, by default the same one. Then all files
+# must have the same bytes, whichever machine wrote them. Exits with 77 if WEFT does not exist.
 set -eu
 here=$1
 shift
 there=$*
+isa_here=${WEFT_ISA:-generic}
+isa_there=${OTHER_ISA:-$isa_here}
 [ -x "$here" ] || { echo "skipped: there is no $here (preset generic)"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -15,16 +17,17 @@ cd "$folder"
 fail() { echo "$*"; exit 1; }
 on() {  # on here|there ARGUMENT...
   case $1 in
-    here) shift; "$here" "$@" ;;
-    there) shift; $there "$@" ;;
+    here) shift; WEFT_ISA=$isa_here "$here" "$@" ;;
+    there) shift; WEFT_ISA=$isa_there $there "$@" ;;
   esac
 }
 run() { on "$@" >log 2>&1 || { cat log; fail "failed: $*"; }; }
 same() { cmp "$1" "$2" || fail "$3"; }
-for side in here there; do
-  on $side info | tr -d '\r' | grep -qx "instruction set ${WEFT_ISA:-generic}" ||
-    fail "$side: expected the kernels of ${WEFT_ISA:-generic}"
-done
+uses() {  # uses here|there ISA
+  on "$1" info | tr -d '\r' | grep -qx "instruction set $2" || fail "$1: expected the kernels of $2"
+}
+uses here "$isa_here"
+uses there "$isa_there"
 
 # A text of numbers, and rows with one of two labels.
 seq 2000 >text.txt

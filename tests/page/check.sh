@@ -17,6 +17,9 @@ cd "$work"
 failed=0
 fail() { printf '%s\n' "$*" >&2; failed=1; }
 
+bytes=$(stat -c %s "$engine")
+[ "$bytes" -le 700000 ] || fail "$engine: expected at most 700,000 bytes, got $bytes"
+
 for i in {1..60}; do printf 'line %d: the quick brown fox – jumps <over> & "on"\n' $((i * 7)); done >text
 words=(red green blue)
 { echo text,label; for i in {0..59}; do echo "the ${words[i % 3]} <b>thing</b> $i,${words[i % 3]} <i>&"; done; } >rows.csv
