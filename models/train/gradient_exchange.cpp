@@ -43,10 +43,9 @@ double seconds_waited_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-std::vector<GradientBucket> gradient_buckets(ParameterSet& set, int ranks, int rank) {
-  const Tensor& values = set.values();
-  const auto element = static_cast<std::int64_t>(dtype_size(values.dtype()));
-  const std::int64_t all = values.numel();
+std::vector<GradientBucket> gradient_buckets(ParameterSet& set, DType sent, int ranks, int rank) {
+  const auto element = static_cast<std::int64_t>(dtype_size(sent));
+  const std::int64_t all = set.values().numel();
   const std::int64_t size = std::clamp(all * element / buckets_at_least, smallest_bucket, largest_bucket) / element;
   const auto vectors = std::find_if(set.entries().begin(), set.entries().end(), is_vector);
   const std::int64_t matrices_end = vectors == set.entries().end() ? all : vectors->offset;
@@ -58,23 +57,29 @@ std::vector<GradientBucket> gradient_buckets(ParameterSet& set, int ranks, int r
   return buckets;
 }
 
-GradientExchange::GradientExchange(Ranks& ranks, ParameterSet& set, std::int64_t rounds)
-    : ranks_(ranks), set_(set), buckets_(gradient_buckets(set, ranks.size(), ranks.rank())) {
+GradientExchange::GradientExchange(Ranks& ranks, ParameterSet& set, DType sent, std::int64_t rounds)
+    : ranks_(ranks), set_(set), buckets_(gradient_buckets(set, sent, ranks.size(), ranks.rank())) {
   entries_in_.resize(buckets_.size());
   for (const ParameterSet::Entry& entry : set.entries()) {
     entries_[entry.parameter.id()] = &entry;
     for (std::size_t b = 0; b < buckets_.size(); ++b) entries_in_[b] += overlap(entry, buckets_[b]);
   }
-  std::int64_t own = 0;
+  std::int64_t own = 0, largest = 0;
   for (const GradientBucket& bucket : buckets_) {
     sum_places_.push_back(own);
     own += bucket.own;
     slot_size_ = std::max(slot_size_, bucket.own * ranks.size());
+    largest = std::max(largest, bucket.end - bucket.begin);
   }
   const DType dtype = set.values().dtype();
+  const std::int64_t all = set.values().numel();
+  constexpr auto slot_count = static_cast<std::int64_t>(slots);
   if (rounds > 1) sums_ = Tensor::zeros({own}, dtype);
   missing_ = entries_in_;  // allocates its memory
-  received_ = Tensor::empty({static_cast<std::int64_t>(slots) * slot_size_}, dtype);
+  received_ = Tensor::empty({slot_count * slot_size_}, sent);
+  if (sent != dtype)
+    rounded_ = std::make_unique<Rounded>(Rounded{
+        {all, dtype}, {own, dtype}, Tensor::empty({slot_count * largest}, sent), Tensor::empty({all}, sent), largest});
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::system_error&) {  // the system refused another thread, so wait_for_round() does the work
@@ -141,6 +146,12 @@ void GradientExchange::end_round() {
 
 void GradientExchange::finish() { wait_for_round(); }
 
+void GradientExchange::forget_rounding() {
+  if (!rounded_) return;
+  rounded_->of_gradient.forget();
+  rounded_->of_sums.forget();
+}
+
 void GradientExchange::wait_for_round() {
   const auto start = std::chrono::steady_clock::now();
   for (int looks = 0;; ++looks) {
@@ -169,7 +180,7 @@ bool GradientExchange::drive() try {
   }
   for (; !from_owners_.empty() && from_owners_.front()->done(); changed = true) {
     from_owners_.pop_front();
-    ++returned_;
+    take_back(returned_++);
   }
   active_ = added_ < buckets_.size() || (round_.last && returned_ < buckets_.size());
   return changed;
@@ -181,11 +192,18 @@ bool GradientExchange::drive() try {
 
 void GradientExchange::send(std::size_t b) {
   const GradientBucket& bucket = buckets_[b];
-  Tensor own = part(set_.gradients(), bucket.begin, bucket.end - bucket.begin);
-  Tensor slot = part(received_, static_cast<std::int64_t>(b % slots) * slot_size_, slot_size_);
-  to_owners_.push_back(ranks_.to_owners(own.mutable_raw(), bucket.bytes, round_.senders, slot.mutable_raw()));
+  const std::int64_t size = bucket.end - bucket.begin, slot = static_cast<std::int64_t>(b % slots);
+  const bool sends = ranks_.rank() < round_.senders;
+  Tensor own = part(set_.gradients(), bucket.begin, size);
+  if (rounded_) {
+    Tensor rounded = part(rounded_->gradients, slot * rounded_->bucket_size, size);
+    if (sends) rounded_->of_gradient.round(own, bucket.begin, rounded);
+    own = rounded;
+  }
+  Tensor received = part(received_, slot * slot_size_, slot_size_);
+  to_owners_.push_back(ranks_.to_owners(own.mutable_raw(), bucket.bytes, round_.senders, received.mutable_raw()));
   const auto rank = static_cast<std::size_t>(ranks_.rank());
-  if (ranks_.rank() >= round_.senders) return;
+  if (!sends) return;
   for (std::size_t owner = 0; owner < bucket.bytes.size(); ++owner)
     if (owner != rank) bytes_sent_ += bucket.bytes[owner];
 }
@@ -199,7 +217,8 @@ void GradientExchange::add_up(std::size_t b) {
   Tensor sum = sums_.defined() ? part(sums_, sum_places_[b], bucket.own) : result;
   for (int rank = 0; rank < round_.senders; ++rank) {
     const std::int64_t slot = static_cast<std::int64_t>(b % slots) * slot_size_;
-    const Tensor gradient = part(received_, slot + rank * bucket.own, bucket.own);
+    const Tensor received = part(received_, slot + rank * bucket.own, bucket.own);
+    const Tensor gradient = rounded_ ? raw::convert(received, sum.dtype()) : received;
     if (round_.first && rank == 0) raw::copy(gradient, sum);
     else raw::accumulate(sum, gradient);
   }
@@ -208,10 +227,23 @@ void GradientExchange::add_up(std::size_t b) {
 
 void GradientExchange::give_back(std::size_t b) {
   const GradientBucket& bucket = buckets_[b];
-  Tensor all = part(set_.gradients(), bucket.begin, bucket.end - bucket.begin);
+  Tensor all = part(rounded_ ? rounded_->sums : set_.gradients(), bucket.begin, bucket.end - bucket.begin);
+  if (rounded_ && bucket.own > 0) {
+    Tensor own = part(rounded_->sums, bucket.own_begin, bucket.own);
+    rounded_->of_sums.round(part(set_.gradients(), bucket.own_begin, bucket.own), sum_places_[b], own);
+  }
   from_owners_.push_back(ranks_.from_owners(all.mutable_raw(), bucket.bytes));
   const auto others = bucket.bytes.size() - 1;
   bytes_sent_ += bucket.bytes[static_cast<std::size_t>(ranks_.rank())] * others;
+}
+
+// Without rounding, the sums have arrived in the set's buffer.
+void GradientExchange::take_back(std::size_t b) {
+  if (!rounded_) return;
+  const GradientBucket& bucket = buckets_[b];
+  const std::int64_t size = bucket.end - bucket.begin;
+  Tensor result = part(set_.gradients(), bucket.begin, size);
+  raw::copy(raw::convert(part(rounded_->sums, bucket.begin, size), result.dtype()), result);
 }
 
 void GradientExchange::work() {

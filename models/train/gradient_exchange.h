@@ -9,6 +9,9 @@
 // has the same bits as the sum that one process computes over all micro-batches. If each rank first computed its own
 // sum g_r + g_(r + ranks) + …, the result would be rounded differently. Therefore each round sends its gradients to the
 // owners. For G bytes of gradient, a rank sends on average (1 + 1 / rounds) · G · (1 - 1 / ranks) bytes per round.
+//
+// If the ranks send bf16, each of them rounds its gradients before it sends them, and each owner rounds its sums. All
+// ranks, including the owner, then use the rounded sums. Sums are computed in the parameters' dtype.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -21,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "train/gradient_rounding.h"
 #include "weft/parameter_set.h"
 #include "weft/ranks.h"
 #include "weft/trainer.h"  // declares the class hidden
@@ -36,14 +40,15 @@ struct GradientBucket {
 
 // The buckets in the order in which backward probably completes them: from the last matrix to the first, then the
 // vectors. The vectors come last because the vectors of the first and the last layers are stored next to each other.
-// The order affects only the time.
-std::vector<GradientBucket> gradient_buckets(ParameterSet& set, int ranks, int rank);
+// The order affects only the time. `sent` is the dtype of what is sent.
+std::vector<GradientBucket> gradient_buckets(ParameterSet& set, DType sent, int ranks, int rank);
 
 class GradientExchange : public GradientSink {
  public:
-  // `ranks` and `set` must outlive the object. A step has at most `rounds` rounds. If the system refuses to start a
-  // thread, the functions that wait for a round do all the work.
-  GradientExchange(Ranks& ranks, ParameterSet& set, std::int64_t rounds);
+  // `ranks` and `set` must outlive the object. A step has at most `rounds` rounds. Ranks send gradients of the dtype
+  // `sent`: bf16, or the parameters' own dtype. If the system refuses to start a thread, the functions that wait for a
+  // round do all the work.
+  GradientExchange(Ranks& ranks, ParameterSet& set, DType sent, std::int64_t rounds);
   ~GradientExchange() override;
 
   struct Round {
@@ -62,6 +67,9 @@ class GradientExchange : public GradientSink {
   // so the caller can only call Ranks::abort().
   void finish();
 
+  // Forgets what rounding has taken away from earlier gradients. Call this after a step.
+  void forget_rounding();
+
   std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }   // to other ranks
   double seconds_waited() const noexcept { return seconds_waited_; }  // time spent only waiting for transfers
 
@@ -73,6 +81,7 @@ class GradientExchange : public GradientSink {
   void send(std::size_t b);
   void add_up(std::size_t b);
   void give_back(std::size_t b);
+  void take_back(std::size_t b);
   void work();
 
   Ranks& ranks_;
@@ -87,6 +96,15 @@ class GradientExchange : public GradientSink {
   std::vector<std::int64_t> sum_places_;  // the offset of each bucket's piece in sums_
   Tensor received_;                       // (slots, pieces of all ranks)
   std::int64_t slot_size_ = 0;            // elements
+
+  // The members that exist only if the ranks send rounded gradients, which are of another dtype than the parameters.
+  struct Rounded {
+    GradientRounding of_gradient, of_sums;
+    Tensor gradients;  // on their way to the owners: (slots, largest bucket)
+    Tensor sums;       // on their way from the owners: as long as the flat gradient
+    std::int64_t bucket_size;
+  };
+  std::unique_ptr<Rounded> rounded_;
 
   Round next_{0, true, true};
   bool open_ = false;                  // whether backward of the round has begun

@@ -121,7 +121,7 @@ const char* const reserved_names[] = {
     "optimizer", "weight-decay", "clip",          "groups",          "model",     "data",           "seed",
     "seq-len",   "batch",        "micro-batches", "label-smoothing", "precision", "schedule",       "lr",
     "warmup",    "lr-floor",     "ema",           "fake-quant",      "step",      "evaluation-due", "equal-shares",
-    "best",      "best-by",      "positions",     "without-better"};
+    "best",      "best-by",      "positions",     "without-better",  "exchange"};
 
 void check_kind(const OptimizerKind& kind) {
   const std::string who = "[optimizer] \"" + kind.name + "\": ";

@@ -136,6 +136,7 @@ void Trainer::check_ranks() {
     run.erase(first);
   }
   for (const auto& setting : run.items()) facts.emplace_back(setting.key(), setting.value().dump());
+  facts.emplace_back("exchange", precision_name(options_.exchange));
   facts.emplace_back("number of steps", std::to_string(options_.schedule.steps));
   facts.emplace_back("d_model of the schedule", std::to_string(options_.schedule.d_model));
   check_alike(*options_.ranks, facts);
@@ -182,6 +183,7 @@ void Trainer::save_state(const std::string& path) try {
 void Trainer::load_state(const std::string& path) {
   with_ranks(options_.ranks, [&] {
     load_own_state(path);
+    forget_rounding();
     if (options_.ranks != nullptr) check_same_parameters();
   });
 }

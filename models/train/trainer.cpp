@@ -44,6 +44,7 @@ TrainOptions checked(const TrainOptions& options) {
   if (!(s.floor >= 0) || !std::isfinite(s.floor))
     throw Error("[train] expected a floor of at least 0, got " + std::to_string(s.floor));
   if (options.fake_quant) (void)quantization_name(*options.fake_quant);  // an Error if it is no enumerator
+  (void)precision_name(options.exchange);                                // an Error if it is no enumerator
   if (options.loaders && (*options.loaders < 0 || *options.loaders > 64))
     throw Error("[train] expected 0 to 64 loaders, got " + std::to_string(*options.loaders));
   return options;
@@ -177,9 +178,7 @@ double Trainer::step_in_region() {
   if (!ahead_)
     ahead_ = std::make_unique<BatchAhead>(data_, batches_, options_.schedule.steps, options_.micro_batches, rank(),
                                           ranks(), options_.loaders.value_or(BatchAhead::usual_loaders()));
-  if (options_.ranks != nullptr && !exchange_)
-    exchange_ = std::make_unique<GradientExchange>(*options_.ranks, optimizer_.parameters(),
-                                                   (options_.micro_batches + ranks() - 1) / ranks());
+  if (options_.ranks != nullptr && !exchange_) exchange_ = make_exchange();
   const std::vector<Batch> batches = ahead_->take(step_);
   std::vector<Counted> own;
   for (const Batch& batch : batches) own.push_back({batch.predicted, token_count(batch, model_)});
@@ -204,6 +203,7 @@ double Trainer::step_in_region() {
     gradient_norm_ = optimizer_.step(step, rate);
     learning_rate_ = rate;
   } catch (const NotFinite& error) {
+    forget_rounding();
     throw NotFinite("[train] step " + std::to_string(step) + ": " + error.what());
   } catch (const Error& error) {
     throw Error("[train] step " + std::to_string(step) + ": " + error.what());

@@ -19,6 +19,19 @@ void Trainer::check_same_parameters() {
               {{"step", std::to_string(step_)}, {"parameters", "hash " + std::to_string(hash.value())}});
 }
 
+std::unique_ptr<GradientExchange> Trainer::make_exchange() {
+  ParameterSet& set = optimizer_.parameters();
+  return std::make_unique<GradientExchange>(*options_.ranks, set,
+                                            options_.exchange == Precision::bf16 ? DType::bf16 : set.values().dtype(),
+                                            (options_.micro_batches + ranks() - 1) / ranks());
+}
+
+// A state has no place for what rounding has taken away from the gradients of all ranks. Without it, a run that goes on
+// after a save gives the same bits as a run that resumes from this save.
+void Trainer::forget_rounding() {
+  if (exchange_) exchange_->forget_rounding();
+}
+
 // In round i, rank r computes micro-batch i · ranks + r. A rank that fails keeps exchanging until the end of the step,
 // because the others wait for it, and then reports its error. Returns the losses of all micro-batches.
 std::vector<double> Trainer::exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares) {

@@ -150,6 +150,7 @@ bool Trainer::is_better(const BestEvaluation& evaluation) const {
 // presence shows that everything else is complete.
 void Trainer::evaluate_and_save(Run& run) {
   check_parameters();
+  forget_rounding();
   run.failed = nullptr;
   run.save([&] { save_running_state(run.folder->path()); });
   std::optional<Evaluation> evaluation;
@@ -236,6 +237,7 @@ RunResult Trainer::steps_and_saves(const RunOptions& options) {
     run.result.stopped = true;
     run.result.evaluation.reset();
     check_parameters();
+    forget_rounding();
     run.failed = nullptr;
     run.save([&] {
       save_running_state(run.folder->path());

@@ -70,7 +70,9 @@ TEST_CASE("bf16: each of the 65536 numbers is unchanged after conversion to floa
     const std::uint32_t quiet = std::isnan(x) && makes_quiet ? 0x40 : 0;
     wrong += bits_of(x) != (bits | quiet) << 16;
     wrong += bfloat16(x).bits != (std::isnan(x) ? bits | 0x40 : bits);
-    wrong += bfloat16(static_cast<double>(x)).bits != (std::isnan(x) ? bits | 0x40 : bits);
+    const volatile double wide = x;
+    const volatile float narrow = static_cast<float>(wide);  // RISC-V drops the payload of a NaN
+    wrong += bfloat16(wide).bits != (std::isnan(x) ? kept_nan(bits_of(narrow)) : bits);
   }
   CHECK(wrong == 0);
 }
@@ -143,11 +145,12 @@ TEST_CASE("bf16: kernels convert exactly like the type bfloat16, on every instru
     }
     CHECK(wrong == 0);
     // An f32 NaN whose lower bits would carry into its sign if they were rounded.
+    const volatile float one = 1;  // the processor multiplies: RISC-V drops the payload of a NaN
     const auto scale = kernels<ElementwiseKernels<bfloat16>>(isa).scale;
     for (std::uint32_t nan : {0x7fffffffu, 0xffffffffu, 0x7fc08000u})
       for (std::int64_t n : {1, 64}) {
         scale(ones.data(), float_of(nan), y.data(), n);
-        for (std::int64_t i = 0; i < n; ++i) CHECK(y[i].bits == kept_nan(nan));
+        for (std::int64_t i = 0; i < n; ++i) CHECK(y[i].bits == kept_nan(bits_of(one * float_of(nan))));
       }
   }
 }

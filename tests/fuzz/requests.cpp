@@ -28,16 +28,19 @@ struct Server {
   Server() : Server(std::string(WEFT_FIXTURES) + "/") {}
 
  private:
-  explicit Server(const std::string& fixtures)
-      : settings{.models = {"lm=" + fixtures + "gmlp-causal-lm", "masked=" + fixtures + "fnet-masked-lm",
-                            "labels=" + fixtures + "tnn-classifier"},
-                 .states = folder / "states",
-                 .max_states = 4,
-                 .max_batch = 4,
-                 .max_queue = 8,
-                 .max_tokens = 8,
-                 .max_prompt = 200,
-                 .max_body = 4000} {}
+  explicit Server(const std::string& fixtures) : settings(low_limits(fixtures, folder / "states")) {}
+
+  static Settings low_limits(const std::string& fixtures, const std::string& states) {
+    Settings low;
+    low.models = {"lm=" + fixtures + "gmlp-causal-lm", "masked=" + fixtures + "fnet-masked-lm",
+                  "labels=" + fixtures + "tnn-classifier"};
+    low.states = states;
+    low.max_states = low.max_batch = 4;
+    low.max_queue = low.max_tokens = 8;
+    low.max_prompt = 200;
+    low.max_body = 4000;
+    return low;
+  }
 };
 
 void check(bool is_right) {

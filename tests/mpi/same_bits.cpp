@@ -87,6 +87,32 @@ TEST_CASE_FIXTURE(Texts,
   CHECK(contains(said_by_weft(done.err), "nothing to do"));
 }
 
+TEST_CASE_FIXTURE(Texts, "mpirun: --exchange bf16 halves the traffic, and a resumed run keeps it") {
+  const std::string begin = mpirun(2) + of("--arch gmlp");
+  const Outcome exact = shell(begin + (folder / "exact"));
+  const Outcome rounded = shell(begin + (folder / "rounded") + " --exchange bf16");
+  CAPTURE(rounded.err);
+  REQUIRE(exact.code == 0);
+  REQUIRE(rounded.code == 0);
+  const auto sent = [](const Outcome& outcome) { return number_after(outcome.out, "gradients sent "); };
+  CHECK(sent(rounded) == doctest::Approx(sent(exact) / 2).epsilon(0.05));
+  CHECK(number_after(rounded.out, "validation loss ") ==
+        doctest::Approx(number_after(exact.out, "validation loss ")).epsilon(1e-3));
+  CHECK(folder.read("rounded/last/model.safetensors") != folder.read("exact/last/model.safetensors"));
+  CHECK(nlohmann::json::parse(folder.read("rounded/run.json"))["training"]["exchange"] == "bf16");
+  CHECK_FALSE(nlohmann::json::parse(folder.read("exact/run.json"))["training"].contains("exchange"));
+  const Outcome resumed = shell(mpirun(2) + "\"$WEFT\" train --resume " + (folder / "rounded") + " --steps 12");
+  CAPTURE(resumed.err);
+  CHECK(resumed.code == 0);
+  CHECK(sent(resumed) == doctest::Approx(sent(exact) / 2).epsilon(0.05));
+  const Outcome alone = shell("\"$WEFT\" train --resume " + (folder / "rounded") + " --steps 14");
+  CHECK(
+      contains(alone.err,
+               "weft: 2 ranks began this run, and 1 continues it with other results (--exchange bf16); 2 micro-batches "
+               "per step\n"));
+  CHECK(alone.code == 0);
+}
+
 TEST_CASE_FIXTURE(Texts, "mpirun: one process under mpirun runs as without it, and other commands work under mpirun") {
   const Outcome one = shell(mpirun(1) + of("--arch gmlp") + (folder / "one"));
   CHECK(one.code == 0);

@@ -182,7 +182,7 @@ TEST_CASE("ranks: buckets and their pieces cover the gradient, each element once
       ParameterSet set(model->parameters());
       std::vector<int> covered(static_cast<std::size_t>(set.values().numel()));
       for (int rank = 0; rank < ranks; ++rank)
-        for (const detail::GradientBucket& bucket : detail::gradient_buckets(set, ranks, rank)) {
+        for (const detail::GradientBucket& bucket : detail::gradient_buckets(set, DType::f32, ranks, rank)) {
           CHECK(bucket.bytes[static_cast<std::size_t>(rank)] == static_cast<std::size_t>(bucket.own) * sizeof(float));
           std::size_t bytes = 0;
           for (std::size_t owner = 0; owner < bucket.bytes.size(); ++owner) {
@@ -257,7 +257,7 @@ TEST_CASE("ranks: a transfer to an owner has its own memory until it is added") 
   const Parameter parameter(Tensor::zeros({1000000}));
   ParameterSet set({{"p", parameter}});
   SlowRank rank;
-  detail::GradientExchange exchange(rank, set, 1);
+  detail::GradientExchange exchange(rank, set, DType::f32, 1);
   exchange.next_round({1, true, true});
   exchange.begin({});
   for (std::int64_t i = 0; i < 1000000; ++i) set.gradients().mutable_data<float>()[i] = static_cast<float>(i);

@@ -24,7 +24,7 @@ Json retrieval(const std::vector<weft::RetrievalRank>& ranks) {
   const auto count = static_cast<double>(ranks.size());
   Json figure{{"kind", "retrieval"}, {"rows", ranks.size()}, {"median_rank", median_rank(ranks)}};
   figure["recall"] = figure["chance"] = Json::array();
-  for (std::int64_t k = 1; k <= std::min(most_nearest, std::ssize(ranks)); ++k) {
+  for (std::int64_t k = 1; k <= std::min<std::int64_t>(most_nearest, std::ssize(ranks)); ++k) {
     double found = 0, chance = 0;
     for (const weft::RetrievalRank& rank : ranks) {
       found += rank.nearer < k;

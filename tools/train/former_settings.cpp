@@ -28,12 +28,13 @@ void check_data_there(const CLI::App& command) {
     }
 }
 
-// If a different number of ranks began the run, prints that the results don't change, and how many ranks are idle.
+// If a different number of ranks began the run, prints whether the results change, and how many ranks are idle.
 void print_ranks(const TrainOptions& o, std::int64_t before) {
   const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
   if (now == before) return;
   std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, and " << now
-            << (now == 1 ? " continues" : " continue") << " it with bit-identical results; " << batches
+            << (now == 1 ? " continues" : " continue") << " it with "
+            << (o.exchange == "bf16" ? "other results (--exchange bf16); " : "bit-identical results; ") << batches
             << (batches == 1 ? " micro-batch" : " micro-batches") << " per step";
   if (batches < now)
     std::cerr << ", so " << now - batches << (now - batches == 1 ? " rank is idle" : " ranks are idle");

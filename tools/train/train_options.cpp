@@ -226,6 +226,11 @@ void add_training_options(CLI::App& command, TrainOptions& o) {
                 "Keep only each layer's input for the backward pass, which computes the layers again. The results are "
                 "the same, but training needs less memory and more time")
       ->group(group);
+  add_text(command, "--exchange", "f32|bf16", o.exchange,
+           "Number format of the gradients that ranks of mpirun send to each other. bf16 halves the traffic, but the "
+           "result then depends on the number of ranks (default: f32)",
+           [](const std::string& name) { (void)weft::precision_from_name(name); })
+      ->group(group);
   add_number(command, "--seed", o.seed, {0}, "Seed of the initial parameters, the order of the batches, and dropout")
       ->group(group);
   add_number(command, "--eval-every,--save-every", o.eval_every, {1},
@@ -377,6 +382,7 @@ weft::TrainOptions TrainOptions::training(const weft::Model& made) const {
   options.optimizer = optimizer;
   options.optimizer.groups = groups_of(rates);
   options.ema = ema.value_or(0);
+  if (!exchange.empty()) options.exchange = weft::precision_from_name(exchange);
   if (!fake_quant.empty() && fake_quant != "none") options.fake_quant = weft::quantization_from_name(fake_quant);
   return options;
 }

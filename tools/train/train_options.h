@@ -43,6 +43,7 @@ struct TrainOptions {
   std::optional<std::int64_t> dimensions;    // of a text's vector, for the task retrieval
   std::optional<std::int64_t> loaders;       // see weft::TrainOptions
   std::optional<double> ema;                 // see weft::TrainOptions
+  std::string exchange;                      // one of weft::precisions(), or empty: f32
   std::string fake_quant;                    // one of weft::quantizations(); "none" or empty: none
   std::string rates;                         // "NAME=FACTOR,…" for parameter groups
   bool flips = false;                        // for pictures

@@ -13,6 +13,7 @@
 #include "weft/data.h"
 #include "weft/model.h"
 #include "weft/optimizer.h"
+#include "weft/precision.h"
 #include "weft/quantize.h"
 #include "weft/ranks.h"
 #include "weft/run_folder.h"
@@ -52,6 +53,11 @@ struct TrainOptions {
   /// same bits as when one process computes all micro-batches. All ranks must make the same calls to their trainers. An
   /// Error on one rank becomes a RankError on all ranks. The object must outlive the trainer.
   Ranks* ranks = nullptr;
+  /// The number format of the gradients that ranks send to each other. bf16 halves the traffic. What rounding takes away
+  /// from a gradient is added to the next one (error feedback; Karimireddy et al. 2019, arXiv 1901.09847). This needs
+  /// about twice the memory of the gradient. The result then depends on the number of ranks. A run that was killed and
+  /// resumed still gives the same bits, but not a run that `stop` ended. f32 stands for the dtype of the parameters.
+  Precision exchange = Precision::f32;
 };
 
 /// The result of an evaluation on the validation set.
@@ -195,6 +201,8 @@ class Trainer {
   double learning_rate_of(std::int64_t step) const;
   void check_exact_parameters() const;
   double add_gradient(const Batch& batch, std::int64_t number, double share, GradientSink& sink);
+  std::unique_ptr<detail::GradientExchange> make_exchange();
+  void forget_rounding();
   std::vector<double> exchange_gradients(const std::vector<Batch>& batches, const std::vector<double>& shares);
   int rank() const noexcept { return options_.ranks == nullptr ? 0 : options_.ranks->rank(); }
   int ranks() const noexcept { return options_.ranks == nullptr ? 1 : options_.ranks->size(); }
