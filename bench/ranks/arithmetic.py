@@ -31,7 +31,7 @@ def step_by_arithmetic(machines, step, update, gradient, layers, link):
     free, added, waiting = 0.0, [], 0
     back = 0.0
     for bucket in range(buckets):
-        ready = forward + backward * math.ceil((bucket + 1) / buckets * layers) / layers
+        ready = forward + backward * math.ceil((bucket + 1) * layers / buckets) / layers
         # Sums that become ready before this bucket go first.
         while waiting < len(added) and max(free, added[waiting]) < ready:
             free = max(free, added[waiting]) + sending

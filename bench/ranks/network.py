@@ -85,13 +85,16 @@ class Network:
 
     def __enter__(self):
         for i in range(self.count):
+            if Path("/run/netns", host(i)).exists():
+                sys.exit(f"network: there already is a namespace {host(i)}: ip netns delete {host(i)} removes it")
+        for i in range(self.count):
             ip("netns", "add", host(i))
         return self
 
     def __exit__(self, *_):
         self.disconnect()
         for i in range(self.count):
-            ip("netns", "delete", host(i))
+            subprocess.run(["ip", "netns", "delete", host(i)], check=False)
 
     def connect(self, rate=0.0, latency=0.0):
         """Connects the hosts by links of this rate (bit/s; 0: no limit) and latency (s), in place of earlier ones."""

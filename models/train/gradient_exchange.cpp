@@ -148,6 +148,7 @@ void GradientExchange::finish() { wait_for_round(); }
 
 void GradientExchange::forget_rounding() {
   if (!rounded_) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
   rounded_->of_gradient.forget();
   rounded_->of_sums.forget();
 }
@@ -217,10 +218,10 @@ void GradientExchange::add_up(std::size_t b) {
   Tensor sum = sums_.defined() ? part(sums_, sum_places_[b], bucket.own) : result;
   for (int rank = 0; rank < round_.senders; ++rank) {
     const std::int64_t slot = static_cast<std::int64_t>(b % slots) * slot_size_;
-    const Tensor received = part(received_, slot + rank * bucket.own, bucket.own);
-    const Tensor gradient = rounded_ ? raw::convert(received, sum.dtype()) : received;
-    if (round_.first && rank == 0) raw::copy(gradient, sum);
-    else raw::accumulate(sum, gradient);
+    const Tensor gradient = part(received_, slot + rank * bucket.own, bucket.own);
+    const bool begins = round_.first && rank == 0;
+    if (rounded_) begins ? copy_rounded(gradient, sum) : add_rounded(gradient, sum);
+    else begins ? raw::copy(gradient, sum) : raw::accumulate(sum, gradient);
   }
   if (round_.last && sums_.defined()) raw::copy(sum, result);
 }
@@ -243,7 +244,7 @@ void GradientExchange::take_back(std::size_t b) {
   const GradientBucket& bucket = buckets_[b];
   const std::int64_t size = bucket.end - bucket.begin;
   Tensor result = part(set_.gradients(), bucket.begin, size);
-  raw::copy(raw::convert(part(rounded_->sums, bucket.begin, size), result.dtype()), result);
+  copy_rounded(part(rounded_->sums, bucket.begin, size), result);
 }
 
 void GradientExchange::work() {

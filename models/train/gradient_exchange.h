@@ -67,7 +67,7 @@ class GradientExchange : public GradientSink {
   // so the caller can only call Ranks::abort().
   void finish();
 
-  // Forgets what rounding has taken away from earlier gradients. Call this after a step.
+  // Forgets what rounding has taken away from earlier gradients. Call this between two steps.
   void forget_rounding();
 
   std::uint64_t bytes_sent() const noexcept { return bytes_sent_; }   // to other ranks

@@ -1,6 +1,7 @@
 // Rounds gradients to bf16, which halves the bytes that ranks send to each other. What rounding takes away from a
-// gradient is added to the next one, so that nothing of it is lost ("error feedback", Seide et al. 2014, 1-Bit Stochastic
-// Gradient Descent; Karimireddy et al. 2019, arXiv 1901.09847).
+// gradient is added to the next one, so that nothing of it is lost ("error feedback", Seide et al. 2014, 1-Bit
+// Stochastic Gradient Descent; Karimireddy et al. 2019, arXiv 1901.09847). The functions allocate no memory, because a
+// rank that fails during an exchange ends all ranks.
 #pragma once
 #include <cstdint>
 
@@ -23,5 +24,10 @@ class GradientRounding {
  private:
   Tensor rest_;
 };
+
+// exact = rounded, for a bf16 tensor and one of dtype f32 or f64, both of shape (n).
+void copy_rounded(const Tensor& rounded, Tensor& exact);
+// exact += rounded.
+void add_rounded(const Tensor& rounded, Tensor& exact);
 
 }  // namespace weft::detail

@@ -139,7 +139,11 @@ double Trainer::step() try {
   with_ranks(options_.ranks, [&] { Context::current().parallel_region([&] { loss = step_in_region(); }); });
   return loss;
 } catch (const std::bad_alloc&) {
+  forget_rounding();
   fail_out_of_memory("train");
+} catch (...) {
+  forget_rounding();
+  throw;
 }
 
 // Returns the loss of the step's micro-batch `number`. Adds its gradient, times `share`, to the sink.
@@ -203,7 +207,6 @@ double Trainer::step_in_region() {
     gradient_norm_ = optimizer_.step(step, rate);
     learning_rate_ = rate;
   } catch (const NotFinite& error) {
-    forget_rounding();
     throw NotFinite("[train] step " + std::to_string(step) + ": " + error.what());
   } catch (const Error& error) {
     throw Error("[train] step " + std::to_string(step) + ": " + error.what());

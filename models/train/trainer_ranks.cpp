@@ -27,7 +27,8 @@ std::unique_ptr<GradientExchange> Trainer::make_exchange() {
 }
 
 // A state has no place for what rounding has taken away from the gradients of all ranks. Without it, a run that goes on
-// after a save gives the same bits as a run that resumes from this save.
+// after a save gives the same bits as a run that resumes from this save. A step that fails leaves nothing behind,
+// either.
 void Trainer::forget_rounding() {
   if (exchange_) exchange_->forget_rounding();
 }

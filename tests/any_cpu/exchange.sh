@@ -2,8 +2,8 @@
 # exchange.sh WEFT OTHER...
 # Exchanges runs between this machine and another one: a different processor or operating system. WEFT is the weft
 # command for this machine. OTHER... runs the weft command for the other one. This machine uses the instruction set of
-# the variable WEFT_ISA, by default generic. The other one uses that of OTHER_ISA, by default the same one. Then all files
-# must have the same bytes, whichever machine wrote them. Exits with 77 if WEFT does not exist.
+# the variable WEFT_ISA, by default generic. The other one uses that of OTHER_ISA, by default the same one. Then all
+# files must have the same bytes, whichever machine wrote them. Exits with 77 if WEFT does not exist.
 set -eu
 here=$1
 shift

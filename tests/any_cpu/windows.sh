@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # windows.sh WEFT_EXE KILLED_EXE WEFT CLI_TESTS
 # Tests the command for Windows, WEFT_EXE, under Wine. KILLED_EXE is the same command, but can kill itself
-# (windows/kill_at.cpp). WEFT is the command for this machine, and CLI_TESTS its test program (weft-cli-tests), which runs
-# on this machine and starts the commands for Windows. Exits with 77 if Wine is missing.
+# (windows/kill_at.cpp). WEFT is the command for this machine, and CLI_TESTS its test program (weft-cli-tests), which
+# runs on this machine and starts the commands for Windows. Exits with 77 if Wine is missing.
 set -euo pipefail
 windows_weft=$1 killed_weft=$2 weft=$3 cli_tests=$4
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -30,7 +30,8 @@ without='embeddings: an error names the text that has no vector'
 without+=',report without the data or with other data*,report refuses folders*'
 WEFT=$under_wine "$cli_tests" --source-file="$files" --test-case-exclude="$without"
 
-# Killed at each change to a file. The test that convert replaces a folder as a whole is left out, because Windows can't.
+# Killed at each change to a file. This leaves out the test in which convert replaces a whole folder at once, because
+# Windows can't do that.
 WEFT=$killed_under_wine WEFT_KILL_LIBRARY='' "$cli_tests" \
   --test-case='killed at any change*,killed while*,weft convert: a folder that contains more than files*'
 

@@ -26,7 +26,8 @@ Outcome weft_with_signal(const std::string& arguments, const std::string& text, 
 // Starts weft, sends the signal after this many milliseconds, and waits for the end.
 Outcome weft_killed_after(const std::string& arguments, int milliseconds, int signal);
 
-// Whether killed_at() works: the variable WEFT_KILL_LIBRARY is set. With sanitizers it is not.
+// Whether killed_at() works: the variable WEFT_KILL_LIBRARY is set. With sanitizers it is not. It names the library
+// that kills the command, or is empty if the command kills itself (any_cpu/windows.sh).
 bool can_kill_at();
 
 // Runs weft, and kills it instead of its n-th change to a file. Returns false if it makes fewer changes.

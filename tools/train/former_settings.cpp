@@ -3,6 +3,7 @@
 #include <weft/error.h>
 #include <weft/os.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <vector>
@@ -32,9 +33,11 @@ void check_data_there(const CLI::App& command) {
 void print_ranks(const TrainOptions& o, std::int64_t before) {
   const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
   if (now == before) return;
+  // Each rank that computes micro-batches rounds their gradients.
+  const bool changes = o.exchange == "bf16" && std::min(now, batches) != std::min(before, batches);
   std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, and " << now
             << (now == 1 ? " continues" : " continue") << " it with "
-            << (o.exchange == "bf16" ? "other results (--exchange bf16); " : "bit-identical results; ") << batches
+            << (changes ? "different results (--exchange bf16); " : "bit-identical results; ") << batches
             << (batches == 1 ? " micro-batch" : " micro-batches") << " per step";
   if (batches < now)
     std::cerr << ", so " << now - batches << (now - batches == 1 ? " rank is idle" : " ranks are idle");

@@ -15,8 +15,8 @@ namespace weft {
 /// float's sign, exponent and upper 7 fraction bits, so every bfloat16 is also a float. Convert it to float for
 /// computations.
 /// Conversions from other types round once, to nearest with ties to even. Values with a magnitude of at least 2^128 -
-/// 2^119 become infinite. Denormals are rounded like other numbers. A NaN becomes a quiet NaN. If it is a float, it keeps
-/// the upper bits of its payload.
+/// 2^119 become infinite. Denormals are rounded like other numbers. A NaN becomes a quiet NaN. A float's NaN keeps the
+/// upper bits of its payload.
 struct bfloat16 {
   std::uint16_t bits;  ///< the upper 16 bits of the float
 

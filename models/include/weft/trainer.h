@@ -53,10 +53,12 @@ struct TrainOptions {
   /// same bits as when one process computes all micro-batches. All ranks must make the same calls to their trainers. An
   /// Error on one rank becomes a RankError on all ranks. The object must outlive the trainer.
   Ranks* ranks = nullptr;
-  /// The number format of the gradients that ranks send to each other. bf16 halves the traffic. What rounding takes away
-  /// from a gradient is added to the next one (error feedback; Karimireddy et al. 2019, arXiv 1901.09847). This needs
-  /// about twice the memory of the gradient. The result then depends on the number of ranks. A run that was killed and
-  /// resumed still gives the same bits, but not a run that `stop` ended. f32 stands for the dtype of the parameters.
+  /// The number format of the gradients that ranks send to each other. f32 stands for the dtype of the parameters. bf16
+  /// halves the traffic. What rounding takes away from a gradient, its rest, is added to the next one (error feedback;
+  /// Karimireddy et al. 2019, arXiv 1901.09847). This needs additional memory of 1.5 to 2.5 times the gradient's size.
+  /// run() drops the rests when it evaluates or saves, load_state() drops them, too, and so does a step that fails. A
+  /// run that was killed and resumed therefore has the same bits as one that was not, but a run that was stopped
+  /// between two evaluations has other bits. The result also depends on the number of ranks that compute micro-batches.
   Precision exchange = Precision::f32;
 };
 

@@ -49,6 +49,11 @@ BOOL WINAPI counted_set_end(HANDLE file) {
   return next<BOOL(WINAPI*)(HANDLE)>("SetEndOfFile")(file);
 }
 
+BOOL WINAPI counted_create_folder(LPCWSTR path, LPSECURITY_ATTRIBUTES security) {
+  count();
+  return next<BOOL(WINAPI*)(LPCWSTR, LPSECURITY_ATTRIBUTES)>("CreateDirectoryW")(path, security);
+}
+
 }  // namespace
 
 #define WEFT_IMPORT(name, function) \
@@ -59,3 +64,4 @@ WEFT_IMPORT(MoveFileExW, counted_move);
 WEFT_IMPORT(DeleteFileW, counted_delete);
 WEFT_IMPORT(FlushFileBuffers, counted_flush);
 WEFT_IMPORT(SetEndOfFile, counted_set_end);
+WEFT_IMPORT(CreateDirectoryW, counted_create_folder);
