@@ -1,7 +1,7 @@
 #include "weft/tensor.h"
 
-#include <algorithm>
 #include <limits>
+#include <new>
 
 #include "tensor/storage.h"
 #include "weft/context.h"
@@ -22,11 +22,13 @@ struct detail::EnumNames<DType> {
 
 namespace {
 
+// Throws std::bad_alloc for more bytes than a pointer difference can count. A 32-bit process may have this memory.
 template <class... Source>
 std::shared_ptr<Storage> make_storage(std::int64_t numel, DType dtype, Source... source) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(numel) * dtype_size(dtype);
-  constexpr std::uint64_t most = std::numeric_limits<std::ptrdiff_t>::max();  // more than any process can get
-  return std::make_shared<Storage>(std::move(source)..., static_cast<std::size_t>(std::min(bytes, most)));
+  constexpr std::uint64_t most = std::numeric_limits<std::ptrdiff_t>::max();
+  if (bytes > most) throw std::bad_alloc();
+  return std::make_shared<Storage>(std::move(source)..., static_cast<std::size_t>(bytes));
 }
 
 }  // namespace
