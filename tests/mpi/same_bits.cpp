@@ -105,12 +105,19 @@ TEST_CASE_FIXTURE(Texts, "mpirun: --exchange bf16 halves the traffic, and a resu
   CAPTURE(resumed.err);
   CHECK(resumed.code == 0);
   CHECK(sent(resumed) == doctest::Approx(sent(exact) / 2).epsilon(0.05));
+  const Outcome three = shell(mpirun(3) + "\"$WEFT\" train --resume " + (folder / "rounded") + " --steps 13");
+  CHECK(contains(three.err, "weft: 2 ranks began this run, and 3 continue it with bit-identical results; "));
   const Outcome alone = shell("\"$WEFT\" train --resume " + (folder / "rounded") + " --steps 14");
   CHECK(contains(
       alone.err,
-      "weft: 2 ranks began this run, and 1 continues it with different results (--exchange bf16); 2 micro-batches "
+      "weft: 3 ranks began this run, and 1 continues it with different results (--exchange bf16); 2 micro-batches "
       "per step\n"));
   CHECK(alone.code == 0);
+  // One process rounds nothing. Of two ranks, the one that computes rounds what it sends.
+  REQUIRE(shell(of("--arch gmlp") + (folder / "single") + " --exchange bf16 --micro-batches 1").code == 0);
+  const Outcome both = shell(mpirun(2) + "\"$WEFT\" train --resume " + (folder / "single") + " --steps 8");
+  CHECK(
+      contains(both.err, "weft: 1 rank began this run, and 2 continue it with different results (--exchange bf16); "));
 }
 
 TEST_CASE_FIXTURE(Texts, "mpirun: one process under mpirun runs as without it, and other commands work under mpirun") {

@@ -125,6 +125,14 @@ inline TrainOptions small_options(std::int64_t steps, std::int64_t micro_batches
   return options;
 }
 
+// The elements of all parameters, one after the other.
+inline std::vector<float> floats_of(const Model& model) {
+  std::vector<float> values;
+  for (const auto& [name, parameter] : model.parameters())
+    for (const float x : parameter.value().to_vector<float>()) values.push_back(x);
+  return values;
+}
+
 // Returns the message of the Error that `body` throws, or an empty text if it throws none.
 inline std::string error_of(const std::function<void()>& body) {
   try {

@@ -28,13 +28,6 @@ struct Outcome {
   bool operator==(const Outcome& other) const { return losses == other.losses && values == other.values; }
 };
 
-Floats floats_of(const Model& model) {
-  Floats values;
-  for (const auto& [name, parameter] : model.parameters())
-    for (const float x : parameter.value().to_vector<float>()) values.push_back(x);
-  return values;
-}
-
 struct TrainedOnRanks {
   std::string arch;
   Task task;

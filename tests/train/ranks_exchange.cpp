@@ -45,8 +45,7 @@ std::vector<Learned> learned(const Exchanged& what) {
       return true;
     };
     own.sent = trainer.run(run).bytes_sent;
-    for (const auto& [name, parameter] : small.model->parameters())
-      for (const float x : parameter.value().to_vector<float>()) own.values.push_back(x);
+    own.values = floats_of(*small.model);
   });
   for (const std::string& error : errors) CHECK(error == "");
   return all;
@@ -94,9 +93,7 @@ std::vector<std::vector<float>> repeated(Broken on_first, Broken on_second) {
     Trainer trainer(*model, data, options);
     if (fails) CHECK(error_of([&] { trainer.step(); }) != "");
     for (int step = 0; step < 3; ++step) CHECK(std::isfinite(trainer.step()));
-    for (const auto& [name, parameter] : model->parameters())
-      for (const float x : parameter.value().to_vector<float>())
-        values[static_cast<std::size_t>(ranks.rank())].push_back(x);
+    values[static_cast<std::size_t>(ranks.rank())] = floats_of(*model);
   });
   for (const std::string& error : errors) CHECK(error == "");
   return values;
@@ -204,9 +201,7 @@ TEST_CASE("ranks in bf16: a run that resumes from a save gives the bits of one t
       run_options.folder = folder / name;
       run_options.progress = [&](const Progress& progress) { return progress.step != stop_after; };
       trainer.run(run_options);
-      for (const auto& [parameter_name, parameter] : small.model->parameters())
-        for (const float x : parameter.value().to_vector<float>())
-          values[static_cast<std::size_t>(ranks.rank())].push_back(x);
+      values[static_cast<std::size_t>(ranks.rank())] = floats_of(*small.model);
     });
     for (const std::string& error : errors) CHECK(error == "");
     CHECK(values[0] == values[1]);
@@ -236,10 +231,7 @@ TEST_CASE("ranks in bf16: after loading a state, a trainer continues like a new 
     ranks.gather("");
     const auto after_three = [&] {
       for (int step = 0; step < 3; ++step) trainer.step();
-      std::vector<float> values;
-      for (const auto& [name, parameter] : small.model->parameters())
-        for (const float x : parameter.value().to_vector<float>()) values.push_back(x);
-      return values;
+      return floats_of(*small.model);
     };
     const std::vector<float> first = after_three();
     trainer.load_state(folder / "state");

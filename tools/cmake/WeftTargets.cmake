@@ -15,8 +15,8 @@ set(WEFT_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wno-psabi $<$<CXX_COMPILER_
 # WEFT_ISA_LIST: the instruction sets of this build.
 include(WeftIsas)
 if(NOT CMAKE_SIZEOF_VOID_P)  # otherwise the build would silently have only the kernels for any processor
-  message(FATAL_ERROR "CMake does not know the compiler's size of a pointer, perhaps because an earlier configuration was "
-                      "interrupted. Remove ${CMAKE_BINARY_DIR} and try again")
+  message(FATAL_ERROR "CMake does not know the compiler's size of a pointer, perhaps because an earlier configuration "
+                      "was interrupted. Remove ${CMAKE_BINARY_DIR} and try again")
 endif()
 if(WEFT_ISAS STREQUAL "generic")
   set(WEFT_PROCESSOR other)

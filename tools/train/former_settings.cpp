@@ -33,8 +33,9 @@ void check_data_there(const CLI::App& command) {
 void print_ranks(const TrainOptions& o, std::int64_t before) {
   const std::int64_t now = o.ranks == nullptr ? 1 : o.ranks->size(), batches = o.micro_batches.value_or(1);
   if (now == before) return;
-  // Each rank that computes micro-batches rounds their gradients.
-  const bool changes = o.exchange == "bf16" && std::min(now, batches) != std::min(before, batches);
+  // One process rounds nothing. Otherwise, each rank that computes micro-batches rounds their gradients.
+  const bool changes =
+      o.exchange == "bf16" && (std::min(now, before) == 1 || std::min(now, batches) != std::min(before, batches));
   std::cerr << "weft: " << before << (before == 1 ? " rank" : " ranks") << " began this run, and " << now
             << (now == 1 ? " continues" : " continue") << " it with "
             << (changes ? "different results (--exchange bf16); " : "bit-identical results; ") << batches
