@@ -196,6 +196,60 @@ TEST_CASE("serve: a head that doesn't end in time loses its connection") {
   CHECK(outcome.code == 0);
 }
 
+// Otherwise, each of them would be served for five or ten seconds.
+TEST_CASE("serve: connections that send nothing, or half a head, hold up others only for a short time") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm --connections 1", [](const Served& served) {
+    std::vector<int> sockets;
+    for (int i = 0; i < 14; ++i) {
+      sockets.push_back(connect(served));
+      if (i % 2 == 1) CHECK(send(sockets.back(), "GET /health HTTP/1.1\r\nA: "));
+    }
+    sockets.push_back(connect(served));
+    CHECK(send(sockets.back(), "GET /health HTTP/1.1\r\n\r\n"));
+    CHECK(receive(sockets.back(), '}').rfind("HTTP/1.1 200 ", 0) == 0);
+    for (int socket : sockets) ::close(socket);
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: a slow client keeps its connection, while others wait only after the head of its request") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm --connections 1", [](const Served& served) {
+    const int slow = connect(served);
+    const auto send_later = [&](std::string_view bytes) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(800));
+      CHECK(send(slow, bytes));
+    };
+    send_later("POST /tokenize HTTP/1.1\r\nContent-Length: 15\r\nContent-Type: application/json\r\n");
+    send_later("Expect: 100-continue\r\n\r\n");
+    CHECK(receive(slow, '\n') == "HTTP/1.1 100 Continue\r\n");
+    const int waiting = connect(served);
+    CHECK(send(waiting, "GET /health HTTP/1.1\r\n\r\n"));
+    send_later(R"({"text": "fox"})");
+    for (int socket : {slow, waiting}) CHECK(contains(receive(socket, '}'), "HTTP/1.1 200 "));
+    ::close(slow);
+    ::close(waiting);
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: a body that doesn't go on loses its connection") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm --timeout 60", [](const Served& served) {
+    const int socket = connect(served);
+    CHECK(send(socket, "POST /tokenize HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{"));
+    CHECK(receive(socket, '\0').rfind("HTTP/1.1 408 ", 0) == 0);
+    char byte;
+    CHECK(::recv(socket, &byte, 1, MSG_DONTWAIT) == 0);
+    ::close(socket);
+  });
+  CHECK(outcome.code == 0);
+}
+
 TEST_CASE("serve: a connection takes several requests, with large bodies, until one asks to close it") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");

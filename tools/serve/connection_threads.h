@@ -45,6 +45,10 @@ class ConnectionThreads {
     }
     changed_.notify_one();
   }
+  bool others_wait() {
+    const std::lock_guard lock(mutex_);
+    return !tasks_.empty();
+  }
   // Waits for the end of all tasks.
   void end() {
     {

@@ -114,7 +114,7 @@ struct HttpServer::Impl {
   std::atomic<bool> is_ending = false, has_failed = false;
 
   Impl(const Settings& the_settings, Models& the_models, States& the_states, Metrics& the_metrics)
-      : settings(the_settings), models(the_models), states(the_states), metrics(the_metrics), server(limits(settings)) {
+      : settings(the_settings), models(the_models), states(the_states), metrics(the_metrics), server(limits()) {
     server.new_task_queue = [this] { return new Connections(*threads, [this] { stop_if_failed(); }); };
     server.set_socket_options([this](socket_t socket) { set_socket_options(socket); });
     server.set_tcp_nodelay(true);
@@ -130,10 +130,11 @@ struct HttpServer::Impl {
   }
 
   // Each byte of a body may come in a chunk of its own, whose length and line ends are five more bytes.
-  static RequestLimits limits(const Settings& settings) {
+  RequestLimits limits() {
     constexpr std::size_t most = (std::numeric_limits<std::size_t>::max() - max_head) / 6;
     const std::size_t body = std::min(static_cast<std::size_t>(settings.max_body), most);
-    return {max_head, std::min<double>(socket_seconds, settings.timeout), max_head + 6 * body, settings.timeout};
+    return {max_head, std::min<double>(socket_seconds, settings.timeout), max_head + 6 * body, settings.timeout,
+            [this] { return threads->others_wait(); }};
   }
 
   // The option SO_REUSEPORT, which httplib sets by default, would let two servers share a port.

@@ -10,24 +10,35 @@
 namespace serve {
 namespace {
 
+// While other connections wait, a request must begin within this time, and its head must end within this time after
+// that. Larger: silent connections hold up the others for longer. Smaller: a slow client may lose its connection.
+constexpr double hurried_seconds = 0.5;
+
+constexpr time_t poll_microseconds = 100'000;
+
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-// Reads from another stream until a number of bytes has arrived, or a time has come. Then, reading fails.
+// Reads a request from another stream, which waits for bytes for at most poll_microseconds. Reading fails if the head or
+// the body has too many bytes, takes too long, or doesn't continue within `silent_seconds`.
 class LimitedStream final : public httplib::Stream {
  public:
-  LimitedStream(httplib::Stream& stream, std::size_t bytes, double seconds)
-      : stream_(stream), bytes_(bytes), until_(after(seconds)) {}
+  LimitedStream(httplib::Stream& stream, const RequestLimits& limits, double silent_seconds)
+      : stream_(stream),
+        limits_(limits),
+        silent_seconds_(silent_seconds),
+        bytes_(limits.head_bytes),
+        until_(after(limits.head_seconds)) {}
 
-  void allow(std::size_t bytes, double seconds) {
-    bytes_ = bytes;
-    until_ = after(seconds);
+  void begin_body() {
+    is_head_ = false;
+    bytes_ = limits_.body_bytes;
+    until_ = after(limits_.body_seconds);
   }
 
   ssize_t read(char* bytes, std::size_t count) override {
-    const bool is_over = bytes_ == 0 || Clock::now() > until_;
-    const ssize_t got = is_over ? -1 : stream_.read(bytes, std::min(count, bytes_));
+    const ssize_t got = read_in_time(bytes, std::min(count, bytes_));
     if (got > 0) bytes_ -= static_cast<std::size_t>(got);
     else has_failed_ = true;
     return got;
@@ -43,9 +54,29 @@ class LimitedStream final : public httplib::Stream {
   socket_t socket() const override { return stream_.socket(); }
 
  private:
+  // A stream whose read() fails may have waited in vain, or its connection has an error. Then it is readable.
+  ssize_t read_in_time(char* bytes, std::size_t count) {
+    const auto silent_until = after(silent_seconds_);
+    while (count > 0 && has_time(silent_until)) {
+      if (const ssize_t got = stream_.read(bytes, count); got >= 0) return got;
+      if (stream_.is_readable()) return stream_.read(bytes, count);
+    }
+    return -1;
+  }
+
+  bool has_time(Clock::time_point silent_until) const {
+    const auto now = Clock::now();
+    const bool has_to_hurry = is_head_ && now > hurried_until_ && limits_.others_wait();
+    return now <= until_ && now <= silent_until && !has_to_hurry;
+  }
+
   httplib::Stream& stream_;
+  const RequestLimits& limits_;
+  const double silent_seconds_;
+  bool is_head_ = true;
   std::size_t bytes_;  // that may still arrive
   Clock::time_point until_;
+  const Clock::time_point hurried_until_ = after(hurried_seconds);
   bool has_failed_ = false;
 };
 
@@ -69,7 +100,7 @@ bool LimitedServer::answer_requests(socket_t socket) {
   for (std::size_t left = keep_alive_max_count_; left > 0 && wait_for_request(socket); --left) {
     bool has_to_close = false;
     is_answered = httplib::detail::process_client_socket(
-        socket, read_timeout_sec_, read_timeout_usec_, write_timeout_sec_, write_timeout_usec_,
+        socket, 0, poll_microseconds, write_timeout_sec_, write_timeout_usec_,
         [&](httplib::Stream& stream) { return answer_request(stream, left == 1, has_to_close); });
     if (!is_answered || has_to_close) break;
   }
@@ -78,10 +109,9 @@ bool LimitedServer::answer_requests(socket_t socket) {
 
 // Returns false if the client has closed the connection or is silent for too long, or if the server stops.
 bool LimitedServer::wait_for_request(socket_t socket) const {
-  constexpr time_t microseconds = 100'000;
-  const auto until = after(static_cast<double>(keep_alive_timeout_sec_));
-  while (svr_sock_ != INVALID_SOCKET && Clock::now() < until)
-    if (httplib::detail::process_client_socket(socket, 0, microseconds, 0, 0,
+  const auto until = after(static_cast<double>(keep_alive_timeout_sec_)), hurried_until = after(hurried_seconds);
+  while (svr_sock_ != INVALID_SOCKET && Clock::now() < (limits_.others_wait() ? hurried_until : until))
+    if (httplib::detail::process_client_socket(socket, 0, poll_microseconds, 0, 0,
                                                [](httplib::Stream& stream) { return stream.is_readable(); }))
       return true;
   return false;
@@ -90,8 +120,8 @@ bool LimitedServer::wait_for_request(socket_t socket) const {
 // httplib calls `end_head` between the head and the body of a request. From version 0.18 on, it expects the addresses. If
 // the request is incomplete, it may answer with an error, but what follows isn't the beginning of another request.
 bool LimitedServer::answer_request(httplib::Stream& stream, bool is_last, bool& has_to_close) {
-  LimitedStream limited(stream, limits_.head_bytes, limits_.head_seconds);
-  const auto end_head = [&](httplib::Request&) { limited.allow(limits_.body_bytes, limits_.body_seconds); };
+  LimitedStream limited(stream, limits_, static_cast<double>(read_timeout_sec_));
+  const auto end_head = [&](httplib::Request&) { limited.begin_body(); };
   const bool is_answered = [&](auto& server) {
     if constexpr (requires { server.process_request(limited, is_last, has_to_close, end_head); }) {
       return server.process_request(limited, is_last, has_to_close, end_head);

@@ -5,6 +5,7 @@
 #include <httplib.h>
 
 #include <cstddef>
+#include <functional>
 
 #include "serve/answer.h"
 
@@ -15,6 +16,7 @@ struct RequestLimits {
   double head_seconds;
   std::size_t body_bytes;  // as it is sent, with the lengths of its chunks
   double body_seconds;
+  std::function<bool()> others_wait;  // whether connections wait for one that is silent
 };
 
 class LimitedServer final : public httplib::Server {
