@@ -68,6 +68,15 @@ struct Expected {
   double tokens_per_second;
 };
 
+// The server replaces bytes that are not valid UTF-8, and a character of several symbols arrives as one part.
+void check_encoding(const std::string& text) {
+  try {
+    (void)json(text).dump();
+  } catch (const json::type_error&) {
+    throw Error("expected a model whose texts are valid UTF-8, got one that generates other bytes");
+  }
+}
+
 // Continues `clients` texts together until all `texts` texts are complete, as the server does.
 Expected expected_texts(const Options& o) {
   const Checkpoint checkpoint = load_checkpoint(checkpoint_folder(o.model), Purpose::inference);
@@ -93,6 +102,7 @@ Expected expected_texts(const Options& o) {
   const auto start = Clock::now();
   run(o.texts);
   expected.tokens_per_second = static_cast<double>(o.texts * o.tokens) / seconds_since(start);
+  for (const std::string& text : expected.texts) check_encoding(text);
   return expected;
 }
 
