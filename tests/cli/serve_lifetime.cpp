@@ -147,6 +147,26 @@ TEST_CASE("serve: the text of a client that goes away ends") {
   CHECK(outcome.code == 0);
 }
 
+// Reading the whole prompt would take seconds, and would count its tokens.
+TEST_CASE("serve: the server stops reading the prompt of a client that goes away") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  std::string prompt;
+  while (prompt.size() < 1500000) prompt += "the quick brown fox ";
+  const std::string body = nlohmann::json{{"prompt", prompt}, {"max_tokens", 1}}.dump();
+  const std::string limits = " --threads 1 --max-prompt 2000000 --max-body 3000000";
+  const Outcome outcome = serve((folder / "lm") + limits, [&](const Served& served) {
+    const int socket = connect(served);
+    CHECK(send(socket, "POST /v1/completions HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: " +
+                           std::to_string(body.size()) + "\r\n\r\n" + body));
+    CHECK(soon([&] { return metric(served, "weft_running_texts{model=\"lm\"}") == "1"; }));
+    ::close(socket);
+    CHECK(soon([&] { return metric(served, "weft_running_texts{model=\"lm\"}") == "0"; }));
+    CHECK(metric(served, "weft_prompt_tokens_total{model=\"lm\"}") == "0");
+  });
+  CHECK(outcome.code == 0);
+}
+
 // The first client asks for more bytes than the systems of both sides keep, and reads none of them.
 TEST_CASE("serve: a client that doesn't read its stream does not hold up another client") {
   const TemporaryFolder folder;
