@@ -33,7 +33,7 @@ def described(packages):
     text = subprocess.run(["apt-cache", "--no-all-versions", "show", *packages], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True).stdout
     entries = [dict(re.findall(r"^(Package|Size|Source): (\S+)", entry, re.MULTILINE)) for entry in text.split("\n\n")]
-    return {entry["Package"]: entry for entry in entries if "Package" in entry}
+    return {entry["Package"]: entry for entry in entries if {"Package", "Size"} <= entry.keys()}
 
 
 def sources(packages):
@@ -68,7 +68,12 @@ def unpack(package, folder):
 def download(folder):
     """Downloads packages and keeps their manual pages, as folder/PACKAGE/SECTION/NAME.gz. Continues after an
     interruption. Returns the folders of the packages."""
-    packages = selected_packages()
+    names = folder / "packages"
+    if not names.exists():
+        selected = "\n".join(selected_packages())
+        folder.mkdir(parents=True, exist_ok=True)
+        names.write_text(selected)
+    packages = names.read_text().split()
     missing = [package for package in packages if not (folder / package).exists()]
     for first in range(0, len(missing), AT_ONCE):
         print(f"downloading packages: {len(packages) - len(missing) + first} of {len(packages)}", file=sys.stderr)
