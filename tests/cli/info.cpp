@@ -83,10 +83,16 @@ TEST_CASE("model card: license and description, shown by weft info, also of a qu
   CHECK(contains(resumed, "\nlicense MIT\nabout The rain in Spain\n"));
   REQUIRE(weft("quantize " + run + " --to int8 --out " + (folder / "int8")).code == 0);
   CHECK(contains(weft("info " + (folder / "int8")).out, "\nlicense MIT\n"));
-  CHECK(fails_with(weft("train --resume " + run + " --license 'caf\xe9'"), 2, "--license"));
   // A run that repeats another one doesn't take its license.
   REQUIRE(weft("train --config " + run + "/run.json --steps 2 --out " + (folder / "again")).code == 0);
   CHECK_FALSE(contains(weft("info " + (folder / "again")).out, "license"));
+}
+
+TEST_CASE("model card: bytes that are not UTF-8 are refused") {
+  const TemporaryFolder folder;
+  folder.write("text", small_text());
+  const std::string begin = "train --arch gmlp" + tiny_sizes + "--steps 2 --text " + (folder / "text");
+  CHECK(fails_with(weft(begin + " --license 'caf\xe9' --out " + (folder / "run")), 2, "--license"));
 }
 
 TEST_CASE("model card: changed parameters lose the results of the validation") {
