@@ -77,7 +77,7 @@ have() {
     dpkg-dev) have_command dpkg-shlibdeps ;;
     debhelper) have_command dh ;;
     dh-python) have_command dh_python3 ;;
-    lintian | mmdebstrap | unzip) have_command "$1" ;;
+    lintian | mmdebstrap | unzip | zopfli) have_command "$1" ;;
     abigail-tools) have_command abidiff ;;
     pkg-config) have_command pkg-config ;;
     qemu-user) have_command qemu-x86_64 qemu-x86_64-static ;;

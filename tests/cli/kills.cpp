@@ -53,7 +53,7 @@ TEST_CASE_FIXTURE(Kills, "killed at any change to a file: after resuming, the ru
     CAPTURE(resumed.err);
     CHECK(resumed.code == 0);
     CHECK(left_in(folder, "run") == whole);
-    std::filesystem::remove_all(folder / "run");
+    folder.remove("run");
   }
   CHECK(n > 50);
 }
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(Kills, "killed while replacing another run: one run always loa
     olds += is_old;
     if (is_old) CHECK(arch == "fnet");
     else CHECK(left_in(folder, "run") == whole);
-    std::filesystem::remove_all(folder / "run");
+    folder.remove("run");
     std::filesystem::copy(folder / "old", folder / "run", copy);
   }
   CHECK(n > 50);
@@ -98,7 +98,7 @@ TEST_CASE_FIXTURE(Kills,
   long n = 1, olds = 0, news = 0;
   for (bool killed = true; killed; ++n) {
     CAPTURE(n);
-    std::filesystem::remove_all(folder / "out");
+    folder.remove("out");
     std::filesystem::copy(folder / "old", folder / "out");
     killed = killed_at(n, quantize("int8", "out"));
     const Checkpoint found = load_checkpoint(folder / "out", Purpose::inference);

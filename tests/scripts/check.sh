@@ -51,6 +51,11 @@ rm "$work/bin/apt-get"
 expect "optional packages" "$(PATH=$work/bin CI=1 "$bash" -c '. "$1/tools/setup.sh"; want_packages doxygen; say on' script "$source" 2>&1 |
   tail -n 2)" $'Continuing without these packages\non'
 part_of() { sed -n "/^$1()/,/^}/p" "$source/tools/check"; }
+# tools/setup.sh knows the packages of all parts. Each name in a case of packages_of is a part, or several.
+expect "packages of all parts" "$("$bash" -c '. "$1/tools/setup.sh"; eval "$2"
+  for part in $(grep -oE "^    [a-z0-9 |]+\)" <<<"$2" | tr -d "|)"); do
+    missing_packages $(packages_of "$part") $(tested_with "$part") >/dev/null
+  done' script "$source" "$(part_of packages_of; part_of tested_with)" 2>&1)" ""
 run_parts() {  # the parts of tools/check in a checkout that holds one file, $1
   mkdir -p "$work/checkout"
   (cd "$work/checkout" && git init -q && cp "$source/.clang-format" . && printf '%s\n' "$1" >a.cpp
