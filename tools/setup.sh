@@ -70,7 +70,7 @@ have() {
     cmake) have_command cmake ;;
     binutils) have_command nm ;;
     clang) have_command clang++ ;;
-    libclang-rt-14-dev) [ -e "$(clang++ --print-file-name=libclang_rt.fuzzer-x86_64.a)" ] ;;
+    libclang-rt-14-dev) [ -e "$(clang++ --print-file-name=libclang_rt.fuzzer-x86_64.a 2>/dev/null)" ] ;;
     clang-format) clang_format >/dev/null ;;
     doxygen) have_command doxygen ;;
     libomp-dev) clang_has_openmp ;;

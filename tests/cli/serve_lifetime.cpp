@@ -216,6 +216,7 @@ TEST_CASE("serve: a head that doesn't end in time loses its connection") {
   CHECK(outcome.code == 0);
 }
 
+#ifndef CPPHTTPLIB_HEADER_MAX_COUNT  // see LimitedServer
 // Otherwise, each of them would be served for five or ten seconds.
 TEST_CASE("serve: connections that send nothing, or half a head, hold up others only for a short time") {
   const TemporaryFolder folder;
@@ -234,7 +235,7 @@ TEST_CASE("serve: connections that send nothing, or half a head, hold up others 
   CHECK(outcome.code == 0);
 }
 
-TEST_CASE("serve: a slow client keeps its connection, while others wait only after the head of its request") {
+TEST_CASE("serve: a slow client keeps its connection if nobody waits, or if the head of its request is complete") {
   const TemporaryFolder folder;
   write_language_model(folder / "lm");
   const Outcome outcome = serve(folder / "lm --connections 1", [](const Served& served) {
@@ -255,6 +256,42 @@ TEST_CASE("serve: a slow client keeps its connection, while others wait only aft
   });
   CHECK(outcome.code == 0);
 }
+
+// The other connections find free threads.
+TEST_CASE("serve: a silent connection lasts while other connections come and go") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm --connections 4", [](const Served& served) {
+    const int silent = connect(served);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (std::chrono::steady_clock::now() < until) {
+      CHECK(get(served, "/health").status == 200);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    CHECK(send(silent, "GET /health HTTP/1.1\r\n\r\n"));
+    CHECK(receive(silent, '}').rfind("HTTP/1.1 200 ", 0) == 0);
+    ::close(silent);
+  });
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("serve: a connection with many requests is closed after an answer while another one waits") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm --connections 1", [](const Served& served) {
+    const int busy = connect(served), waiting = connect(served);
+    CHECK(send(waiting, "GET /health HTTP/1.1\r\n\r\n"));
+    std::string received;
+    while (!contains(received, "\nConnection: close") && send(busy, "GET /health HTTP/1.1\r\n\r\n"))
+      received += receive(busy, '}');
+    CHECK(contains(received, "\nConnection: close"));
+    CHECK(receive(waiting, '}').rfind("HTTP/1.1 200 ", 0) == 0);
+    ::close(busy);
+    ::close(waiting);
+  });
+  CHECK(outcome.code == 0);
+}
+#endif
 
 TEST_CASE("serve: a body that doesn't go on loses its connection") {
   const TemporaryFolder folder;

@@ -40,8 +40,10 @@ TEST_CASE("stream_bytes: a text takes at most the estimated memory, and not much
     const std::string options_of_model = config;
     CAPTURE(options_of_model);
     const auto model = make_model({arch, Task::causal_lm, 7, 0, config}, {Random(5), dtype});
-    for (const auto& [prompt, all] :
-         {std::pair<std::int64_t, std::int64_t>{1, 2}, {1, 130}, {100, 101}, {300, 700}, {1, 1400}, {2000, 2100}}) {
+    const std::pair<std::int64_t, std::int64_t> lengths[] = {{1, 2},     {1, 130},  {100, 101},
+                                                             {300, 700}, {1, 1400}, {2000, 2100}};
+    for (const auto& length : lengths) {
+      const std::int64_t prompt = length.first, all = length.second;
       if (all > sweep(5000, 701)) continue;
       CAPTURE(prompt);
       CAPTURE(all);

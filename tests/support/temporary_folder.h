@@ -39,11 +39,13 @@ class TemporaryFolder {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << text;
   }
-  // Programs that have just been killed may still lose files of their own, under Wine.
+  // Under Wine, files of a program that has just been killed may disappear during the removal.
   void remove(const std::string& name) const {
     std::error_code error;
-    do std::filesystem::remove_all(*this / name, error);
-    while (error == std::errc::no_such_file_or_directory);
+    for (int i = 0; i < 100; ++i) {
+      std::filesystem::remove_all(*this / name, error);
+      if (error != std::errc::no_such_file_or_directory) break;
+    }
     if (error) throw std::filesystem::filesystem_error("can't remove", *this / name, error);
   }
   std::string read(const std::string& name) const {

@@ -45,9 +45,10 @@ class ConnectionThreads {
     }
     changed_.notify_one();
   }
+  // Whether there are more tasks than threads that are free, or about to be woken up for a task.
   bool others_wait() {
     const std::lock_guard lock(mutex_);
-    return !tasks_.empty();
+    return std::ssize(tasks_) > free_;
   }
   // Waits for the end of all tasks.
   void end() {
@@ -66,7 +67,9 @@ class ConnectionThreads {
       std::function<void()> task;
       {
         std::unique_lock lock(mutex_);
+        ++free_;
         changed_.wait(lock, [&] { return ended_ || !tasks_.empty(); });
+        --free_;
         if (tasks_.empty()) return;
         task.swap(tasks_.front());
         tasks_.pop_front();
@@ -78,6 +81,7 @@ class ConnectionThreads {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
+  std::int64_t free_ = 0;  // threads that wait for a task
   bool ended_ = false;
   std::vector<std::thread> threads_;
 };

@@ -299,7 +299,8 @@ struct HttpServer::Impl {
     if (!response.body.empty() || response.has_header("Content-Type")) return;
     set_error(response, HttpError(response.status, "invalid_request",
                                   "expected a request in the form of HTTP/1.1, with a head of at most 64 KiB that "
-                                  "arrives within 10 seconds, and with lines of at most 8 KiB"));
+                                  "arrives within 10 seconds, or half a second while other connections wait, and "
+                                  "with lines of at most 8 KiB"));
   }
 
   static void on_exception(Response& response, const std::exception_ptr& error) {

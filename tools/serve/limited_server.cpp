@@ -10,8 +10,9 @@
 namespace serve {
 namespace {
 
-// While other connections wait, a request must begin within this time, and its head must end within this time after
-// that. Larger: silent connections hold up the others for longer. Smaller: a slow client may lose its connection.
+// While other connections wait for a thread, a request must begin within this time, and its head must end within this
+// time after that. Larger: silent connections hold up the others for longer. Smaller: a slow client may lose its
+// connection.
 constexpr double hurried_seconds = 0.5;
 
 constexpr time_t poll_microseconds = 100'000;
@@ -98,11 +99,12 @@ bool LimitedServer::process_and_close_socket(socket_t socket) {
 bool LimitedServer::answer_requests(socket_t socket) {
   bool is_answered = false;
   for (std::size_t left = keep_alive_max_count_; left > 0 && wait_for_request(socket); --left) {
+    const bool is_last = left == 1 || limits_.others_wait();
     bool has_to_close = false;
     is_answered = httplib::detail::process_client_socket(
         socket, 0, poll_microseconds, write_timeout_sec_, write_timeout_usec_,
-        [&](httplib::Stream& stream) { return answer_request(stream, left == 1, has_to_close); });
-    if (!is_answered || has_to_close) break;
+        [&](httplib::Stream& stream) { return answer_request(stream, is_last, has_to_close); });
+    if (!is_answered || is_last || has_to_close) break;
   }
   return is_answered;
 }

@@ -1,6 +1,7 @@
-// An HTTP server that limits what a client may send before its request is answered. From version 0.22 on, httplib limits
-// the lines of a request and their number itself. Until version 0.18, it reads heads of any length into memory, however
-// slowly they come. For the versions between, see WeftDependencies.cmake.
+// An HTTP server that limits what a client may send before its request is answered. While other connections wait, a
+// silent one loses its thread early. From version 0.22 on, httplib limits the lines of a request and their number itself,
+// and this class adds nothing. Until version 0.18, httplib reads heads of any length into memory, however slowly they
+// come. For the versions between, see WeftDependencies.cmake.
 #pragma once
 #include <httplib.h>
 
@@ -16,7 +17,7 @@ struct RequestLimits {
   double head_seconds;
   std::size_t body_bytes;  // as it is sent, with the lengths of its chunks
   double body_seconds;
-  std::function<bool()> others_wait;  // whether connections wait for one that is silent
+  std::function<bool()> others_wait;  // whether connections wait for a thread
 };
 
 class LimitedServer final : public httplib::Server {
