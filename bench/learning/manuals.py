@@ -3,7 +3,10 @@ import gzip
 import re
 
 
-def page_text(path):
+BREAKS = (".SH", ".PP", ".TP", ".P", ".IP", ".LP")  # requests that begin a paragraph
+
+
+def page_text(path, breaks=BREAKS):
     """Returns the running text of a manual page without roff requests, examples and font changes."""
     try:
         source = gzip.open(path, "rt", encoding="utf8").read()
@@ -17,7 +20,7 @@ def page_text(path):
             is_example = False
         elif is_example:
             continue
-        elif line.startswith((".SH", ".PP", ".TP", ".P", ".IP", ".LP")):
+        elif line.startswith(breaks):
             out.append("\n")
         elif not line.startswith((".", "'")):
             out.append(line + " ")
