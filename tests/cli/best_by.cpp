@@ -113,7 +113,8 @@ TEST_CASE("--best-by: an unknown metric is an error that lists those of the task
                                                        {"multilabel", "loss, micro-f1, macro-f1, average-precision"},
                                                        {"tagging", "loss, accuracy, macro-f1, span-f1"},
                                                        {"retrieval", "loss, recall@1, recall@10"}};
-  for (const auto& [task, names] : cases) {
+  for (const auto& [key, names] : cases) {
+    const std::string& task = key;  // lambdas of clang 14 can't capture structured bindings
     CAPTURE(task);
     folder.write("rows.csv", noisy_rows(task));
     CHECK(fails_with(

@@ -362,7 +362,8 @@ TEST_CASE("serve: endless heads and lengths of chunks lose their connection") {
       {get_health, "A\n"},
       {"POST /tokenize HTTP/1.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", "0"}};
   const Outcome outcome = serve(folder / "lm --max-body 1000", [&](const Served& served) {
-    for (const auto& [begin, again] : endless) {
+    for (const auto& pair : endless) {
+      const std::string &begin = pair.first, &again = pair.second;
       CAPTURE(begin);
       CAPTURE(again);
       const int socket = connect(served);

@@ -167,10 +167,11 @@ TEST_CASE("sound: log-mel frames equal those of librosa") {
     const Tensor got = log_mel(samples, spec);
     REQUIRE(got.shape() == Shape{frames, 40});
     const auto numbers = got.to_vector<float>();
-    for (const auto& [frame, mel, log] : values) {
-      CAPTURE(frame);
-      CAPTURE(mel);
-      CHECK(std::abs(static_cast<double>(numbers[static_cast<std::size_t>(frame * 40 + mel)]) - log) < 1e-4);
+    for (const Value& value : values) {
+      CAPTURE(value.frame);
+      CAPTURE(value.mel);
+      const auto index = static_cast<std::size_t>(value.frame * 40 + value.mel);
+      CHECK(std::abs(static_cast<double>(numbers[index]) - value.log) < 1e-4);
     }
   };
   SoundSpec spec;
