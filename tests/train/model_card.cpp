@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "contains.h"
 #include "scripted_data.h"
 #include "temporary_folder.h"
 #include "train_support.h"
