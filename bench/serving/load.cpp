@@ -133,8 +133,10 @@ class Events {
       const std::string event = rest_.substr(6, end - 6);  // after "data: "
       if (event == "[DONE]") continue;
       const json part = json::parse(event);
-      if (!part.contains("choices")) measured_.failure = event;
-      if (!part.contains("choices")) return false;
+      if (!part.contains("choices")) {
+        measured_.failure = event;
+        return false;
+      }
       text_ += part.at("choices").at(0).at("text").get<std::string>();
       (is_first_ ? measured_.first : measured_.next).push_back(1e3 * seconds_since(last_));
       is_first_ = false;
@@ -173,7 +175,8 @@ Measured run_client(const Options& o, const Expected& expected, std::atomic<std:
     const auto result = client.send(request);
     if (!result || result->status != 200) {
       ++measured.failed;
-      measured.failure = result ? "status " + std::to_string(result->status) : httplib::to_string(result.error());
+      if (result) measured.failure = "status " + std::to_string(result->status);
+      else if (result.error() != httplib::Error::Canceled) measured.failure = httplib::to_string(result.error());
     } else if (events.text() != expected.texts[k]) ++measured.wrong;
     else ++measured.answers;
   }
