@@ -94,6 +94,10 @@ inline std::string text_of(const Response& response, std::size_t choice = 0) {
   return response.json.at("choices").at(choice).at("text");
 }
 
+inline std::string greedy(const Served& served) {
+  return text_of(post(served, "/v1/completions", {{"prompt", "fox"}, {"max_tokens", 30}, {"temperature", 0}}));
+}
+
 // Sends a request whose answer is a stream. Calls use(number) after each part, and ends the connection if it returns
 // false. Returns the parts of the stream.
 inline std::vector<nlohmann::json> stream(const Served& served, nlohmann::json body,

@@ -45,7 +45,7 @@ class ConnectionThreads {
     }
     changed_.notify_one();
   }
-  // Whether there are more tasks than threads that are free, or about to be woken up for a task.
+  // Whether a task waits because no thread is free. A thread that is about to wake up for a task still counts as free.
   bool others_wait() {
     const std::lock_guard lock(mutex_);
     return std::ssize(tasks_) > free_;
