@@ -1,6 +1,6 @@
 """Runs the training step or the forward pass of weft-step-bench's models in PyTorch. The models are built from
 the papers' formulas. The program answers the requests of weft-step-bench --serve, and also "formulations" and
-"compare".
+"compare". If "seconds" is given, it runs for so long instead, prints the steps per second and ends.
 usage: step_peer.py 'JSON object with the sizes and with keys of DEFAULTS'"""
 import functools
 import json
@@ -20,7 +20,8 @@ from serve import serve
 
 # variant: "eager", "compiled" or "frozen", optionally preceded by "autocast", "whole" or "int8" (see step_cases.py).
 # sampler: the library for the request "ran". engine: the engine for quantized products, or None for PyTorch's default.
-DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eager", "sampler": "", "engine": None}
+DEFAULTS = {"mode": "train", "threads": 1, "formulation": None, "variant": "eager", "sampler": "", "engine": None,
+            "seconds": None}
 # Formulations with the same result. gmlp: the form of the spatial gating. Sequences are (b, n, d), or (n, b, d) in the
 # last form. tnn: transforms along dim -2 of (b, n, d) or along the last dim of (b, d, n). In a forward pass, tnn can
 # also keep the spectra of the coefficients.
@@ -238,6 +239,15 @@ class Step:
         self.step()
         return time.perf_counter() - start
 
+    def rate(self, seconds):
+        """Returns the steps per second during this many seconds."""
+        self.warm()
+        start, steps = time.perf_counter(), 0
+        while time.perf_counter() < start + seconds:
+            self.step()
+            steps += 1
+        return steps / (time.perf_counter() - start)
+
     def ran(self, sampler):
         """Runs steps for 0.2 s, but at least one, and returns samples of their vector instructions."""
         self.warm()
@@ -312,4 +322,7 @@ def answers(spec):
 if __name__ == "__main__":
     given = {**DEFAULTS, **json.loads(sys.argv[1])}
     prepare(given)
-    serve(answers(given))
+    if given["seconds"]:
+        print(Step(given, given["mode"], given["formulation"], given["variant"]).rate(given["seconds"]))
+    else:
+        serve(answers(given))

@@ -66,6 +66,24 @@ TEST_CASE("serve: a prompt of symbols is the same as its text") {
   CHECK(outcome.code == 0);
 }
 
+TEST_CASE("serve: fields that are null count as absent, and the description says so") {
+  const TemporaryFolder folder;
+  write_language_model(folder / "lm");
+  const Outcome outcome = serve(folder / "lm", [&](const Served& served) {
+    const nlohmann::json schemas = get(served, "/openapi.json").json.at("components").at("schemas");
+    nlohmann::json request = {{"prompt", "line 7"}, {"temperature", 0}};
+    const std::string text = text_of(post(served, "/v1/completions", request));
+    for (const auto& [field, schema] : schemas.at("CompletionRequest").at("properties").items()) {
+      const nlohmann::json& shape = schema.contains("$ref") ? schemas.at("Model") : schema;
+      CAPTURE(std::string(field));
+      CHECK(contains(shape.dump(), "\"null\""));
+      if (!request.contains(field)) request[field] = nullptr;
+    }
+    CHECK(text_of(post(served, "/v1/completions", request)) == text);
+  });
+  CHECK(outcome.code == 0);
+}
+
 TEST_CASE("serve: several texts for a prompt read it once, and have the seeds that follow") {
   const TemporaryFolder folder;
   for (const char* arch : {"tnn", "gmlp"}) write_language_model(folder / arch, 1, arch);
