@@ -77,18 +77,20 @@ void check_encoding(const std::string& text) {
   }
 }
 
-// Continues `clients` texts together until all `texts` texts are complete, as the server does.
+// Continues `clients` texts together until all texts are complete, as the server does. These are `texts` different
+// texts, some of them several times if there are more clients.
 Expected expected_texts(const Options& o) {
   const Checkpoint checkpoint = load_checkpoint(checkpoint_folder(o.model), Purpose::inference);
   if (!o.precision.empty()) checkpoint.model->set_precision(precision_from_name(o.precision));
-  Expected expected{std::vector<std::string>(static_cast<std::size_t>(o.texts)), 0};
+  const std::int64_t all = std::max<std::int64_t>(o.texts, o.clients);
+  Expected expected{std::vector<std::string>(static_cast<std::size_t>(all)), 0};
   const auto run = [&](std::int64_t texts) {
     GenerationBatch batch;
     for (std::int64_t begun = 0; begun < texts || batch.size() > 0;) {
       for (; begun < texts && batch.size() < o.clients; ++begun) {
         std::string& text = expected.texts[static_cast<std::size_t>(begun)];
         text.clear();
-        const auto options = generate_options(o, static_cast<std::uint64_t>(begun));
+        const auto options = generate_options(o, static_cast<std::uint64_t>(begun % o.texts));
         batch.add(Generation(*checkpoint.model, *checkpoint.tokenizer, o.prompt, options),
                   [&text](const GeneratedSymbol& symbol) {
                     text += symbol.text;
@@ -100,8 +102,8 @@ Expected expected_texts(const Options& o) {
   };
   run(1);  // packs the weights
   const auto start = Clock::now();
-  run(o.texts);
-  expected.tokens_per_second = static_cast<double>(o.texts * o.tokens) / seconds_since(start);
+  run(all);
+  expected.tokens_per_second = static_cast<double>(all * o.tokens) / seconds_since(start);
   for (const std::string& text : expected.texts) check_encoding(text);
   return expected;
 }

@@ -2,6 +2,7 @@
 #ifdef WEFT_HTTPLIB
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -13,9 +14,9 @@
 namespace weft::test {
 namespace {
 
-constexpr std::int64_t long_prompt = 1000;
+constexpr std::int64_t short_prompt = 20, long_prompt = 1000;
 
-// A model that reads a long prompt until `may_end` is set, and a prompt of two symbols until `may_end_short` is set.
+// A model that reads a long prompt until `may_end` is set, and a short prompt until `may_end_short` is set.
 class Patient final : public EvenModel {
  public:
   using EvenModel::EvenModel;
@@ -24,10 +25,24 @@ class Patient final : public EvenModel {
 
   Tensor operator()(const Tensor& tokens, const Random* dropout) const override {
     const std::int64_t n = tokens.size(1);
-    short_prompts += n == 2;
-    while ((n >= long_prompt && !may_end) || (n == 2 && !may_end_short))
+    short_prompts += n == short_prompt;
+    while ((n >= long_prompt && !may_end) || (n == short_prompt && !may_end_short))
       Context::current().parallel_for(
           1, 1, [](std::int64_t, std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
+    return EvenModel::operator()(tokens, dropout);
+  }
+};
+
+// A model that notices whether two threads compute with it at the same time.
+class Watching final : public EvenModel {
+ public:
+  using EvenModel::EvenModel;
+  mutable std::atomic<int> computing = 0, most = 0;
+
+  Tensor operator()(const Tensor& tokens, const Random* dropout) const override {
+    most = std::max(most.load(), ++computing);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    --computing;
     return EvenModel::operator()(tokens, dropout);
   }
 };
@@ -58,6 +73,20 @@ std::int64_t count_symbols(Answer& answer) {
 
 }  // namespace
 
+TEST_CASE("serve: prompts of a few symbols are read between the steps of other texts") {
+  Texts texts;
+  const Watching model(*texts.tokenizer);
+  const auto continuations = texts.continuations("m", model);
+  const auto other = continue_text(*continuations, 1000000);
+  for (int i = 0; i < 10; ++i) CHECK(count_symbols(*continue_text(*continuations, 2, 16)) == 2);
+  CHECK(model.most == 1);
+  CHECK(soon([&] {  // these prompts have a thread of their own
+    CHECK(count_symbols(*continue_text(*continuations, 2, 17)) == 2);
+    return model.most == 2;
+  }));
+  other->cancel();
+}
+
 TEST_CASE("serve: a short prompt does not wait for a long one, and a long one waits") {
   Texts texts;
   Patient model(*texts.tokenizer);
@@ -66,7 +95,8 @@ TEST_CASE("serve: a short prompt does not wait for a long one, and a long one wa
   const auto first = continue_text(*continuations, 2, long_prompt);
   CHECK(soon_has(texts.metrics, "weft_running_texts{model=\"m\"} 1"));
   const auto second = continue_text(*continuations, 3, long_prompt);
-  for (int i = 0; i < 3; ++i) CHECK(count_symbols(*continue_text(*continuations, 5)) == 5);
+  for (int i = 0; i < 3; ++i) CHECK(count_symbols(*continue_text(*continuations, 5, short_prompt)) == 5);
+  CHECK(count_symbols(*continue_text(*continuations, 5)) == 5);  // a tiny one doesn't wait, either
   CHECK(contains(texts.metrics.text(), "weft_waiting_texts{model=\"m\"} 1\n"));
   model.may_end = true;
   CHECK(count_symbols(*first) == 2);
@@ -84,12 +114,15 @@ TEST_CASE("serve: a short prompt does not overtake a long one that waits for mem
   CHECK(count_symbols(*continue_text(*continuations, 1, long_prompt)) == 1);  // now, none is read
   const auto first = continue_text(*continuations, million);
   while (!next_piece(*first).symbol) continue;
-  const auto second = continue_text(*continuations, 2, long_prompt), third = continue_text(*continuations, 2);
+  const auto second = continue_text(*continuations, 2, long_prompt),
+             third = continue_text(*continuations, 2, short_prompt), fourth = continue_text(*continuations, 2);
   CHECK_FALSE(third->next(Clock::now() + std::chrono::milliseconds(200)).has_value());
-  CHECK(contains(texts.metrics.text(), "weft_waiting_texts{model=\"m\"} 2\n"));
+  CHECK_FALSE(fourth->next(Clock::now()).has_value());
+  CHECK(contains(texts.metrics.text(), "weft_waiting_texts{model=\"m\"} 3\n"));
   first->cancel();
   CHECK(count_symbols(*second) == 2);
   CHECK(count_symbols(*third) == 2);
+  CHECK(count_symbols(*fourth) == 2);
 }
 
 // The second thread reads a prompt with three texts. The first thread, which then has nothing else to do, must not
@@ -105,7 +138,8 @@ TEST_CASE("serve: only one thread reads a prompt with several texts, and other p
   const auto answer = std::make_shared<Answer>();
   GenerateOptions options;
   options.tokens = 1;
-  const auto prompt = std::make_shared<::serve::SharedPrompt>(::serve::SharedPrompt{{65, 66}, options, 3, false});
+  const auto prompt = std::make_shared<::serve::SharedPrompt>(
+      ::serve::SharedPrompt{std::vector<std::int64_t>(short_prompt, 65), options, 3, false});
   continuations->add({{prompt, 0}, {prompt, 1}, {prompt, 2}}, answer);
   CHECK(soon([&] { return model.short_prompts == 1; }));
   model.may_end = true;
@@ -140,7 +174,7 @@ TEST_CASE("serve: a cancelled short prompt does not keep memory from another mod
   const Release release(model);
   const auto first = continue_text(*continuations, million / 2, long_prompt);
   CHECK(soon_has(texts.metrics, "weft_running_texts{model=\"m\"} 1"));
-  const auto second = continue_text(*continuations, million - 1);
+  const auto second = continue_text(*continuations, million - short_prompt, short_prompt);
   CHECK_FALSE(second->next(Clock::now() + std::chrono::milliseconds(100)).has_value());
   second->cancel();
   const auto third = continue_text(*continuations, 2, long_prompt);

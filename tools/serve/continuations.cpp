@@ -12,6 +12,11 @@ namespace {
 // The second reading thread reads prompts of up to this many symbols while the first one reads a longer one. Larger: a
 // prompt of this length is delayed more by the longer one. Smaller: more prompts wait for the longer one.
 constexpr std::int64_t short_prompt = 512;
+// The thread that continues texts reads prompts of up to this many symbols between two steps, with all threads of the
+// model. A reading thread of its own would compete with these threads for the processors and slow down each step. With
+// a gMLP of 100 M parameters, 16 symbols take about as long as a step. Larger: the other texts wait longer. Smaller:
+// fewer tokens per second, if there are many such prompts. bench: weft-load-bench --clients 8
+constexpr std::int64_t tiny_prompt = 16;
 
 // Ends the reading of a prompt that nobody waits for.
 class NotNeeded : public std::exception {};
@@ -45,7 +50,7 @@ Continuations::Continuations(std::string name, const weft::Model& model, const w
       memory_(memory) {
   metrics_.add(name_, Metrics::waiting, 0);  // so that the metrics show the model
   try {
-    for (const Prompts which : {Prompts::all, Prompts::short_ones})
+    for (const Prompts which : {Prompts::usual, Prompts::short_ones})
       threads_.emplace_back([this, which] {
         // A text that has begun should not stall while a long prompt is read.
         weft::os::lower_thread_priority();
@@ -115,52 +120,63 @@ void Continuations::end(std::int64_t texts, std::int64_t bytes) {
 void Continuations::read_prompts(Prompts which) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    auto next = waiting_.end();
-    changed_.wait(lock, [&] {
-      next = next_for(which);
-      return ended_ || next != waiting_.end();
-    });
+    changed_.wait(lock, [&] { return ended_ || next_for(which) != waiting_.end(); });
     if (ended_) return;
-    const bool is_wanted = !next->text.answer->is_cancelled();
-    const std::int64_t bytes = is_wanted ? next->text.bytes : 0;
-    if (!is_wanted) memory_.leave(this);
-    if (!memory_.take(bytes, this)) {
-      changed_.wait_for(lock, std::chrono::milliseconds(20));  // other models give memory back without a notice
-      continue;
-    }
-    Waiting waiting = std::move(*next);
-    waiting_.erase(next);
-    metrics_.add(name_, Metrics::waiting, -1);
-    if (!is_wanted) continue;
-    ++running_;
-    bytes_ += bytes;
-    metrics_.add(name_, Metrics::running, 1);
-    metrics_.add(name_, Metrics::stream_bytes, bytes);
-    waiting.prompt.shared->is_taken = true;
-    const bool is_long = std::ssize(waiting.prompt.shared->symbols) > short_prompt;
-    if (is_long) is_reading_long_ = true;
-    changed_.notify_all();
-    lock.unlock();
-    begin_text(waiting);
-    lock.lock();
-    waiting.prompt.shared->is_taken = false;
-    if (is_long) is_reading_long_ = false;
-    changed_.notify_all();
+    if (!begin_text(next_for(which), lock)) wait_for_memory(lock);
   }
 }
 
-// Returns the first text that a reading thread may begin, or waiting_.end(). Short prompts precede earlier, long ones
-// only while one of these is read, so that each long one gets its turn.
+// Other models give memory back without a notice.
+void Continuations::wait_for_memory(std::unique_lock<std::mutex>& lock) {
+  changed_.wait_for(lock, std::chrono::milliseconds(20));
+}
+
+// Returns the first text that a thread for such prompts may begin, or waiting_.end(). Tiny and short prompts precede
+// earlier, long ones only while one of these is read, so that each long one gets its turn.
 std::deque<Continuations::Waiting>::iterator Continuations::next_for(Prompts which) {
   if (running_ >= settings_.max_batch || (which == Prompts::short_ones && !is_reading_long_)) return waiting_.end();
-  return std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
-    const SharedPrompt& prompt = *waiting.prompt.shared;
-    return !prompt.is_taken && (which == Prompts::all || std::ssize(prompt.symbols) <= short_prompt);
+  const bool may_overtake = is_reading_long_ && which != Prompts::usual;
+  const auto fits = [&](const Waiting& waiting) {
+    const std::int64_t symbols = std::ssize(waiting.prompt.shared->symbols);
+    if (which == Prompts::tiny) return symbols <= tiny_prompt;
+    return symbols > tiny_prompt && (which == Prompts::usual || symbols <= short_prompt);
+  };
+  const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
+    return !waiting.prompt.shared->is_taken && (!may_overtake || fits(waiting));
   });
+  return next != waiting_.end() && fits(*next) ? next : waiting_.end();
+}
+
+// Takes a text out of the queue and begins it, without the lock. Drops it if nobody waits for it. Returns whether there
+// was memory for it.
+bool Continuations::begin_text(std::deque<Waiting>::iterator next, std::unique_lock<std::mutex>& lock) {
+  const bool is_wanted = !next->text.answer->is_cancelled();
+  const std::int64_t bytes = is_wanted ? next->text.bytes : 0;
+  if (!is_wanted) memory_.leave(this);
+  if (!memory_.take(bytes, this)) return false;
+  Waiting waiting = std::move(*next);
+  waiting_.erase(next);
+  metrics_.add(name_, Metrics::waiting, -1);
+  if (!is_wanted) return true;
+  ++running_;
+  bytes_ += bytes;
+  metrics_.add(name_, Metrics::running, 1);
+  metrics_.add(name_, Metrics::stream_bytes, bytes);
+  waiting.prompt.shared->is_taken = true;
+  const bool is_long = std::ssize(waiting.prompt.shared->symbols) > short_prompt;
+  if (is_long) is_reading_long_ = true;
+  changed_.notify_all();
+  lock.unlock();
+  read_or_share(waiting);
+  lock.lock();
+  waiting.prompt.shared->is_taken = false;
+  if (is_long) is_reading_long_ = false;
+  changed_.notify_all();
+  return true;
 }
 
 // Reads the prompt of a text, unless another text of the prompt has done so.
-void Continuations::begin_text(Waiting& waiting) {
+void Continuations::read_or_share(Waiting& waiting) {
   Text& text = waiting.text;
   try {
     SharedPrompt& prompt = *waiting.prompt.shared;
@@ -214,12 +230,27 @@ void Continuations::continue_texts() {
     std::vector<Read> next;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return ended_ || !read_.empty() || !in_batch_.empty(); });
+      changed_.wait(lock, [&] {
+        return ended_ || !read_.empty() || !in_batch_.empty() || next_for(Prompts::tiny) != waiting_.end();
+      });
       if (ended_) return;
+      begin_tiny_prompt(lock);
       next.swap(read_);
     }
     for (Read& read : next) join_batch(std::move(read));
     if (!in_batch_.empty()) step();
+  }
+}
+
+// Reads at most one prompt, and begins all texts whose prompts have been read.
+void Continuations::begin_tiny_prompt(std::unique_lock<std::mutex>& lock) {
+  for (bool has_read = false; !has_read;) {
+    const auto next = next_for(Prompts::tiny);
+    if (next == waiting_.end()) return;
+    has_read = !next->prompt.shared->is_read;
+    if (begin_text(next, lock)) continue;
+    if (read_.empty() && in_batch_.empty()) wait_for_memory(lock);
+    return;
   }
 }
 

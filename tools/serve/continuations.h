@@ -1,7 +1,7 @@
 // Continues the texts of all requests to a causal language model. One thread reads the prompts, one after the other.
 // While it reads a long one, a second thread reads short ones, so that they don't wait. A third thread continues up to
-// Settings::max_batch texts together, which begin and end at different times. A text begins when there is memory for
-// its prompt and all symbols that it may get.
+// Settings::max_batch texts together, which begin and end at different times. It also reads prompts of a few symbols,
+// one between two steps. A text begins when there is memory for its prompt and all symbols that it may get.
 #pragma once
 #include <weft/generate.h>
 
@@ -72,14 +72,17 @@ class Continuations {
     weft::Generation generation;
   };
 
-  enum class Prompts { all, short_ones };
+  enum class Prompts { tiny, usual, short_ones };  // the prompts that a thread reads; short ones are usual, too
 
   void end_threads();
   void read_prompts(Prompts which);
+  void wait_for_memory(std::unique_lock<std::mutex>& lock);
   std::deque<Waiting>::iterator next_for(Prompts which);
-  void begin_text(Waiting& waiting);
+  bool begin_text(std::deque<Waiting>::iterator next, std::unique_lock<std::mutex>& lock);
+  void read_or_share(Waiting& waiting);
   void read(SharedPrompt& prompt);
   void continue_texts();
+  void begin_tiny_prompt(std::unique_lock<std::mutex>& lock);
   void join_batch(Read read);
   void step();
   static void fail(Text& text, const std::exception& error, bool is_read) noexcept;
@@ -97,7 +100,7 @@ class Continuations {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Waiting> waiting_;
-  bool is_reading_long_ = false;  // whether the thread for all prompts reads one that is not short
+  bool is_reading_long_ = false;  // whether the first reading thread reads a prompt that is not short
   std::vector<Read> read_;        // texts whose prompt has been read, which are not in the batch yet
   std::int64_t running_ = 0;      // texts whose prompt is being read, texts in read_, and texts in the batch
   std::int64_t bytes_ = 0;        // of memory_ that the running texts have

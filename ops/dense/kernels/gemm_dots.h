@@ -46,7 +46,8 @@ WEFT_INLINE inline void put_columns(Vec<T> v, int columns, Computed<T>* c, std::
 
 // Computes R × C dot products together. Prefetches columns prefetch_begin … prefetch_end of b if all columns of b are
 // contiguous. They are prefetched in the order of their addresses, because the processor reads much slower from C
-// columns in turn than from one stream.
+// columns in turn than from one stream. They go to the second-level cache, because the first one is full of the rows of
+// a and the current columns.
 // bench: weft-bench --benchmark_filter='gemm-nt-cold'
 template <int R, int C, class T>
 void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column, Computed<T>* c,
@@ -72,9 +73,10 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   const std::int64_t ahead = b_column == k ? prefetch_end - prefetch_begin : 0;  // number of columns to prefetch
   const auto prefetch = [&](std::int64_t p) WEFT_INLINE {
     constexpr std::int64_t line = 64 / sizeof(T), lines = (C * H * width + line - 1) / line;
-    if (ahead == C) repeat<lines>([&](auto i) WEFT_INLINE { __builtin_prefetch(next + C * p + i.value * line); });
+    const auto fetch = [](const T* from) WEFT_INLINE { __builtin_prefetch(from, 0, 2); };
+    if (ahead == C) repeat<lines>([&](auto i) WEFT_INLINE { fetch(next + C * p + i.value * line); });
     else
-      for (std::int64_t i = ahead * p; i < ahead * (p + H * width); i += line) __builtin_prefetch(next + i);
+      for (std::int64_t i = ahead * p; i < ahead * (p + H * width); i += line) fetch(next + i);
   };
   std::int64_t p = 0;
   for (; p + H * width <= k; p += H * width) {
@@ -95,11 +97,21 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   });
 }
 
+// How many of m rows are computed together. A single row takes almost as long as several rows, because it has too few
+// sums to hide the latency of a multiply-add. So five rows are three and two.
+constexpr int rows_together(std::int64_t m) noexcept {
+  constexpr int most = blocks.dot_rows;
+  if (m >= most) return most;
+  if (most >= 4 && m == 5) return 3;
+  return m > 4 ? 4 : static_cast<int>(m);
+}
+
 // Computes C columns for all rows. The columns stay in cache. Every pass prefetches a part of the next columns.
 template <int C, class T>
 void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::int64_t b_column,
                  Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
-  const int passes = static_cast<int>(m / blocks.dot_rows + m % blocks.dot_rows / 2 + m % 2);
+  int passes = 0;
+  for (std::int64_t rest = m; rest > 0; rest -= rows_together(rest)) ++passes;
   int pass = 0;
   const auto run = [&](auto rows) noexcept {
     dot_block<rows.value, C>(k, a, a_row, b, b_column, c, c_row, c_column, accumulate, C + C * pass / passes,
@@ -109,9 +121,16 @@ void dot_columns(std::int64_t m, std::int64_t k, const T* a, std::int64_t a_row,
     c += rows.value * c_row;
     m -= rows.value;
   };
-  while (m >= blocks.dot_rows) run(Index<blocks.dot_rows>{});
-  while (m >= 2) run(Index<2>{});
-  if (m == 1) run(Index<1>{});
+  while (m > 0) {
+    const int together = rows_together(m);
+    if (together == 1) run(Index<1>{});
+    else if (together == 2) run(Index<2>{});
+    else if constexpr (blocks.dot_rows >= 4) {
+      if (together == 3) run(Index<3>{});
+      else if (together == 4) run(Index<4>{});
+      else run(Index<blocks.dot_rows>{});
+    }
+  }
 }
 
 template <int C, class T>
@@ -131,8 +150,8 @@ void dot_by_columns(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, 
 // bench: weft-nearest-bench --dimensions 64, 128, 256
 constexpr std::int64_t streamed_bytes = 4 << 20, streamed_column = 448;
 
-// With at least dot_rows rows, computes dot_columns columns at a time. With fewer rows, computes four columns at a
-// time, because enough sums are needed to hide the latency of a multiply-add.
+// With one or two rows, computes four columns at a time, because enough sums are needed to hide the latency of a
+// multiply-add. With more rows, computes dot_columns columns at a time.
 template <class T>
 void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_row, const T* b,
          std::int64_t b_column, Computed<T>* c, std::int64_t c_row, std::int64_t c_column, bool accumulate) noexcept {
@@ -141,7 +160,7 @@ void dot(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_
   };
   constexpr std::int64_t size = sizeof(T);
   if (m == 1 && k * size > streamed_column && n * k * size > streamed_bytes) by(Index<1>{});
-  else if (m < blocks.dot_rows) by(Index<4>{});
+  else if (m < 3) by(Index<4>{});
   else by(Index<blocks.dot_columns>{});
 }
 
