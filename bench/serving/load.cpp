@@ -62,7 +62,8 @@ GenerateOptions generate_options(const Options& o, std::uint64_t seed) {
   return options;
 }
 
-// The texts that the server has to send, by seed. Also measures the tokens per second of this computation.
+// The texts that the server has to send: text k has the seed k modulo the number of different texts. Also measures the
+// tokens per second of this computation.
 struct Expected {
   std::vector<std::string> texts;
   double tokens_per_second;

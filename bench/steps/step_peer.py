@@ -1,6 +1,6 @@
 """Runs the training step or the forward pass of weft-step-bench's models in PyTorch. The models are built from
 the papers' formulas. The program answers the requests of weft-step-bench --serve, and also "formulations" and
-"compare". If "seconds" is given, it runs for so long instead, prints the steps per second and ends.
+"compare". If "seconds" is given, it runs steps for that many seconds instead, prints the steps per second and ends.
 usage: step_peer.py 'JSON object with the sizes and with keys of DEFAULTS'"""
 import functools
 import json
@@ -322,7 +322,7 @@ def answers(spec):
 if __name__ == "__main__":
     given = {**DEFAULTS, **json.loads(sys.argv[1])}
     prepare(given)
-    if given["seconds"]:
+    if given["seconds"] is not None:
         print(Step(given, given["mode"], given["formulation"], given["variant"]).rate(given["seconds"]))
     else:
         serve(answers(given))

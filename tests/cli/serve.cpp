@@ -173,6 +173,11 @@ TEST_CASE("serve: vectors, labels, gaps, numbers and tags are those of the libra
       return post(served, "/predict", {{"model", name}, {"text", a}}).json.at("result");
     };
     CHECK(predicted("numbers").at("numbers").at("B-x") == Predictor(load("numbers")).numbers(a)[1]);
+    const auto with_threshold = [&](const nlohmann::json& threshold) {
+      return post(served, "/predict", {{"model", "numbers"}, {"text", a}, {"threshold", threshold}}).status;
+    };
+    CHECK(with_threshold(nullptr) == 200);
+    CHECK(with_threshold(0.5) == 400);
     CHECK(predicted("labels").at("labels").size() == Predictor(load("labels")).labels(a).size());
     CHECK(predicted("tags").at("words").at(0).at("tag") == Predictor(load("tags")).tags(a)[0].second);
     const nlohmann::json tokens = post(served, "/tokenize", {{"model", "mask"}, {"text", "fox –"}}).json;

@@ -80,6 +80,8 @@ TEST_CASE("serve: fields that are null count as absent, and the description says
       if (!request.contains(field)) request[field] = nullptr;
     }
     CHECK(text_of(post(served, "/v1/completions", request)) == text);
+    request["stream_options"] = {{"include_usage", nullptr}};
+    CHECK(text_of(post(served, "/v1/completions", request)) == text);
   });
   CHECK(outcome.code == 0);
 }

@@ -31,10 +31,10 @@ bool includes_usage(Body& body) {
   const Json options = body.value("stream_options");
   if (options.is_null()) return false;
   if (!options.is_object()) throw wrong("stream_options", "expected an object, got " + shown(options));
-  const Json include = options.value("include_usage", Json(false));
-  if (!include.is_boolean())
+  const Json include = options.value("include_usage", Json());
+  if (!include.is_null() && !include.is_boolean())
     throw wrong("stream_options", "include_usage: expected true or false, got " + shown(include));
-  return include.get<bool>();
+  return include == true;
 }
 
 std::vector<std::string> stop_texts(Body& body) {

@@ -13,7 +13,7 @@ namespace {
 // prompt of this length is delayed more by the longer one. Smaller: more prompts wait for the longer one.
 constexpr std::int64_t short_prompt = 512;
 // The thread that continues texts reads prompts of up to this many symbols between two steps, with all threads of the
-// model. A reading thread of its own would compete with these threads for the processors and slow down each step. With
+// model. The symbols of a prompt with several texts count once for each text. A reading thread of its own would compete with these threads for the processors and slow down each step. With
 // a gMLP of 100 M parameters, 16 symbols take about as long as a step. Larger: the other texts wait longer. Smaller:
 // fewer tokens per second, if there are many such prompts. bench: weft-load-bench --clients 8
 constexpr std::int64_t tiny_prompt = 16;
@@ -85,7 +85,10 @@ void Continuations::add(const std::vector<Prompt>& prompts, const std::shared_pt
   const std::lock_guard lock(mutex_);
   const auto cancelled = std::erase_if(waiting_, [](const Waiting& w) { return w.text.answer->is_cancelled(); });
   metrics_.add(name_, Metrics::waiting, -static_cast<std::int64_t>(cancelled));
-  if (cancelled > 0) memory_.leave(this);  // a text that still needs memory asks for it again
+  if (cancelled > 0) {
+    memory_.leave(this);  // a text that still needs memory asks for it again
+    changed_.notify_all();
+  }
   if (std::ssize(waiting_) + std::ssize(prompts) > settings_.max_queue) throw queue_full(name_, settings_);
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     waiting_.push_back({{answer, i, prompts[i].shared->bytes, Clock::now()}, prompts[i]});
@@ -132,14 +135,17 @@ void Continuations::wait_for_memory(std::unique_lock<std::mutex>& lock) {
 }
 
 // Returns the first text that a thread for such prompts may begin, or waiting_.end(). Tiny and short prompts precede
-// earlier, long ones only while one of these is read, so that each long one gets its turn.
+// other ones only while a long one is read, so that each long one gets its turn. A tiny prompt that waits for memory
+// may then be overtaken by short ones.
 std::deque<Continuations::Waiting>::iterator Continuations::next_for(Prompts which) {
   if (running_ >= settings_.max_batch || (which == Prompts::short_ones && !is_reading_long_)) return waiting_.end();
   const bool may_overtake = is_reading_long_ && which != Prompts::usual;
   const auto fits = [&](const Waiting& waiting) {
-    const std::int64_t symbols = std::ssize(waiting.prompt.shared->symbols);
-    if (which == Prompts::tiny) return symbols <= tiny_prompt;
-    return symbols > tiny_prompt && (which == Prompts::usual || symbols <= short_prompt);
+    const SharedPrompt& prompt = *waiting.prompt.shared;
+    const std::int64_t symbols = std::ssize(prompt.symbols);
+    const bool is_tiny = symbols <= tiny_prompt / prompt.texts;
+    if (which == Prompts::tiny) return is_tiny;
+    return !is_tiny && (which == Prompts::usual || symbols <= short_prompt);
   };
   const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
     return !waiting.prompt.shared->is_taken && (!may_overtake || fits(waiting));
@@ -156,6 +162,7 @@ bool Continuations::begin_text(std::deque<Waiting>::iterator next, std::unique_l
   if (!memory_.take(bytes, this)) return false;
   Waiting waiting = std::move(*next);
   waiting_.erase(next);
+  changed_.notify_all();  // the next text may belong to another thread
   metrics_.add(name_, Metrics::waiting, -1);
   if (!is_wanted) return true;
   ++running_;
@@ -165,7 +172,6 @@ bool Continuations::begin_text(std::deque<Waiting>::iterator next, std::unique_l
   waiting.prompt.shared->is_taken = true;
   const bool is_long = std::ssize(waiting.prompt.shared->symbols) > short_prompt;
   if (is_long) is_reading_long_ = true;
-  changed_.notify_all();
   lock.unlock();
   read_or_share(waiting);
   lock.lock();
@@ -247,7 +253,7 @@ void Continuations::begin_tiny_prompt(std::unique_lock<std::mutex>& lock) {
   for (bool has_read = false; !has_read;) {
     const auto next = next_for(Prompts::tiny);
     if (next == waiting_.end()) return;
-    has_read = !next->prompt.shared->is_read;
+    has_read = !next->prompt.shared->is_read && !next->text.answer->is_cancelled();
     if (begin_text(next, lock)) continue;
     if (read_.empty() && in_batch_.empty()) wait_for_memory(lock);
     return;

@@ -97,6 +97,9 @@ Reply predict(Call& call) {
     call.body.check_all_read();
     return reply_with(*model, given, labels_of((*labels)(given.texts, call.until, call.check), threshold));
   }
+  if (!call.body.value("threshold").is_null())
+    throw HttpError(400, "unknown_field", "threshold: only models for the task multilabel have this field",
+                    "threshold");
   call.body.check_all_read();
   if (auto* numbers = model->numbers())
     return reply_with(*model, given, numbers_of(*model, (*numbers)(given.texts, call.until, call.check)));

@@ -97,12 +97,12 @@ void dot_block(std::int64_t k, const T* a, std::int64_t a_row, const T* b, std::
   });
 }
 
-// How many of m rows are computed together. A single row takes almost as long as several rows, because it has too few
-// sums to hide the latency of a multiply-add. So five rows are three and two.
+// How many of m rows are computed together. Five rows are three and two instead of four and one, because a single row
+// has too few sums to hide the latency of a multiply-add.
 constexpr int rows_together(std::int64_t m) noexcept {
   constexpr int most = blocks.dot_rows;
-  if (m >= most) return most;
   if (most >= 4 && m == 5) return 3;
+  if (m >= most) return most;
   return m > 4 ? 4 : static_cast<int>(m);
 }
 
