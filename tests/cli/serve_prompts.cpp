@@ -84,6 +84,15 @@ TEST_CASE("serve: prompts of a few symbols are read between the steps of other t
     CHECK(count_symbols(*continue_text(*continuations, 2, 17)) == 2);
     return model.overlaps.load();
   }));
+  model.overlaps = false;
+  CHECK(soon([&] {  // and so has a short one with several texts
+    const auto prompt = std::make_shared<::serve::SharedPrompt>(
+        ::serve::SharedPrompt{std::vector<std::int64_t>(9, 65), GenerateOptions{.tokens = 1}, 2, false});
+    const auto answer = std::make_shared<Answer>();
+    continuations->add({{prompt, 0}, {prompt, 1}}, answer);
+    while (!next_piece(*answer).symbol) continue;
+    return model.overlaps.load();
+  }));
   other->cancel();
 }
 

@@ -139,7 +139,6 @@ void Continuations::wait_for_memory(std::unique_lock<std::mutex>& lock) {
 // may then be overtaken by short ones.
 std::deque<Continuations::Waiting>::iterator Continuations::next_for(Prompts which) {
   if (running_ >= settings_.max_batch || (which == Prompts::short_ones && !is_reading_long_)) return waiting_.end();
-  const bool may_overtake = is_reading_long_ && which != Prompts::usual;
   const auto fits = [&](const Waiting& waiting) {
     const SharedPrompt& prompt = *waiting.prompt.shared;
     const std::int64_t symbols = std::ssize(prompt.symbols);
@@ -148,7 +147,7 @@ std::deque<Continuations::Waiting>::iterator Continuations::next_for(Prompts whi
     return !is_tiny && (which == Prompts::usual || symbols <= short_prompt);
   };
   const auto next = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
-    return !waiting.prompt.shared->is_taken && (!may_overtake || fits(waiting));
+    return !waiting.prompt.shared->is_taken && (!is_reading_long_ || fits(waiting));
   });
   return next != waiting_.end() && fits(*next) ? next : waiting_.end();
 }
