@@ -94,6 +94,7 @@ have() {
     libcli11-dev) have_header CLI/CLI.hpp ;;
     doctest-dev) have_header doctest/doctest.h ;;
     libsentencepiece-dev) have_header sentencepiece_processor.h ;;
+    libbenchmark-dev) have_header benchmark/benchmark.h ;;
     libpng-dev) have_header png.h ;;
     libturbojpeg0-dev) have_header turbojpeg.h ;;
     libcpp-httplib-dev) have_header httplib.h ;;
