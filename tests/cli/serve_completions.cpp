@@ -79,6 +79,13 @@ TEST_CASE("serve: fields that are null count as absent, and the description says
       CHECK(contains(shape.dump(), "\"null\""));
       if (!request.contains(field)) request[field] = nullptr;
     }
+    for (const auto& [name, schema] : schemas.items())
+      for (const std::string field : {"dimensions", "encoding_format", "threshold", "top"}) {
+        CAPTURE(std::string(name));
+        CAPTURE(field);
+        if (name.ends_with("Request") && schema.at("properties").contains(field))
+          CHECK(contains(schema.at("properties").at(field).dump(), "\"null\""));
+      }
     CHECK(text_of(post(served, "/v1/completions", request)) == text);
     request["stream_options"] = {{"include_usage", nullptr}};
     CHECK(text_of(post(served, "/v1/completions", request)) == text);

@@ -13,9 +13,10 @@ namespace {
 // prompt of this length is delayed more by the longer one. Smaller: more prompts wait for the longer one.
 constexpr std::int64_t short_prompt = 512;
 // The thread that continues texts reads prompts of up to this many symbols between two steps, with all threads of the
-// model. The symbols of a prompt with several texts count once for each text. A reading thread of its own would compete with these threads for the processors and slow down each step. With
-// a gMLP of 100 M parameters, 16 symbols take about as long as a step. Larger: the other texts wait longer. Smaller:
-// fewer tokens per second, if there are many such prompts. bench: weft-load-bench --clients 8
+// model. A reading thread of its own would compete with these threads for the processors and slow down each step. The
+// symbols of a prompt with several texts count once for each text. With a gMLP of 100 M parameters, 16 symbols take
+// about as long as a step. Larger: the other texts wait longer. Smaller: fewer tokens per second, if there are many such
+// prompts. bench: weft-load-bench --clients 8
 constexpr std::int64_t tiny_prompt = 16;
 
 // Ends the reading of a prompt that nobody waits for.
