@@ -37,11 +37,13 @@ namespace {
 
 // Throws an Error unless the features of the first token represent the whole text.
 void check_first_token(const Model& model) {
-  const bool has_layers = nlohmann::json::parse(model.config()).value("layers", nlohmann::json()) != 0;
-  const char* why = model.task() == Task::retrieval  ? "a model of the task retrieval already outputs one vector"
-                    : task_kind(model.task()).causal ? "the first token of a causal model sees no other token"
-                    : !has_layers                    ? "the first token of a model without layers sees no other token"
-                                                     : nullptr;
+  const auto config = nlohmann::json::parse(model.config());
+  const bool has_layers = config.value("layers", nlohmann::json()) != 0;
+  const bool is_causal = task_kind(model.task()).causal || config.value("causal", false);
+  const char* why = model.task() == Task::retrieval ? "a model of the task retrieval already outputs one vector"
+                    : is_causal                     ? "the first token of a causal model sees no other token"
+                    : !has_layers                   ? "the first token of a model without layers sees no other token"
+                                                    : nullptr;
   if (why != nullptr) throw Error(std::string("[embed] expected the pooling mean, got first: ") + why);
 }
 

@@ -61,12 +61,25 @@ std::vector<double> Rpe::bounds() const {
   return bounds;
 }
 
+// Returns o_c = logit(exp(-1/s_c)) = -log(exp(1/s_c) - 1) with s_c = time_scales^(c/(C-1)), or 0 without time_scales.
+std::vector<double> Tno::decay_offsets() const {
+  const auto channels = static_cast<std::size_t>(h_ * dim_);
+  std::vector<double> offsets(channels, 0);
+  for (std::size_t c = 0; options_.time_scales > 0 && c < channels; ++c) {
+    const double share = channels == 1 ? 1 : static_cast<double>(c) / static_cast<double>(channels - 1);
+    offsets[c] = -std::log(std::expm1(std::pow(static_cast<double>(options_.time_scales), -share)));
+  }
+  return offsets;
+}
+
 // Returns the gamma of each channel.
 std::vector<double> Tno::decay_rates() const {
   const auto channels = static_cast<std::size_t>(h_ * dim_);
   if (!options_.use_multi_decay) return std::vector<double>(channels, options_.use_decay ? options_.gamma : 1);
   std::vector<double> rates = values(gamma_);
-  for (double& g : rates) g = options_.gamma + (1 - options_.gamma) / (1 + std::exp(-g));
+  const std::vector<double> offsets = decay_offsets();
+  for (std::size_t c = 0; c < channels; ++c)
+    rates[c] = options_.gamma + (1 - options_.gamma) / (1 + std::exp(-rates[c] - offsets[c]));
   return rates;
 }
 

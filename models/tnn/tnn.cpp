@@ -44,7 +44,8 @@ Tnn::Tnn(const ModelSpec& spec, const Init& init)
   if (input_.defined()) frames_.emplace(input_, config_.d_model, init.child(frames_child));
   const PatchGrid grid = mixing_grid("tnn", config_.mixing, input_);
   for (std::int64_t i = 0; i < config_.layers; ++i)
-    layers_.emplace_back(config_.d_model, config_, kind.causal, init.child(static_cast<std::uint64_t>(2 + i)), grid);
+    layers_.emplace_back(config_.d_model, config_, kind.causal || config_.causal,
+                         init.child(static_cast<std::uint64_t>(2 + i)), grid);
   const bool is_language_model = kind.outputs == OutputShape::symbols;
   if (!is_language_model || !config_.tied) head_.emplace(config_.d_model, outputs_, init.child(1), !is_language_model);
 }

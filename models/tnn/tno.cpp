@@ -24,6 +24,9 @@ const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& opti
     throw Error(
         "[Tno] use_decay and use_multi_decay exclude each other: to use use_multi_decay, set use_decay to false (its "
         "default is true)");
+  if (options.time_scales < 0 || (options.time_scales > 0 && !options.use_multi_decay))
+    throw Error("[Tno] time_scales is 0, or with use_multi_decay a number of tokens, got " +
+                std::to_string(options.time_scales));
   if (!(options.gamma >= 0 && options.gamma <= 1))
     throw Error("[Tno] expected 0 <= gamma <= 1, got " + std::to_string(options.gamma));
   return options;
@@ -59,7 +62,8 @@ Tno::Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal
       dtype_(init.dtype),
       rpe_(h * dim, options, init.child(0)),
       kept_(std::make_shared<KeptToeplitz>()) {
-  if (options.use_multi_decay) gamma_ = init.child(1).normal({h, 1, dim}, 1);
+  if (options.use_multi_decay)
+    gamma_ = options.time_scales > 0 ? init.full({h, 1, dim}, 0) : init.child(1).normal({h, 1, dim}, 1);
 }
 
 // y = T x with T_ij = t_(i-j) in each channel. With `normalize`, y = (T x) / (T·1).
@@ -99,7 +103,8 @@ Tensor Tno::positions(const std::vector<double>& lags) const {
   return column(p, dtype_);
 }
 
-// gamma^|k|, (m, 1). A learned decay is exp(|k| log gamma), (m, h·dim), with gamma = lambda + (1 - lambda) sigmoid(g).
+// gamma^|k|, (m, 1). A learned decay is exp(|k| log gamma), (m, h·dim), with gamma = lambda + (1 - lambda) sigmoid(g +
+// o).
 // lambda is at least the smallest normal number. Otherwise, if the sigmoid underflows, the factor of lag 0 would be
 // exp(0 · log 0), which is NaN instead of 1.
 Tensor Tno::decay(const std::vector<double>& lags) const {
@@ -109,7 +114,8 @@ Tensor Tno::decay(const std::vector<double>& lags) const {
   if (options_.use_decay) return per_lag;
   const double smallest = dtype_ == DType::f32 ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
   const double lambda = std::max(options_.gamma, smallest);
-  const Tensor sigmoid = activation(reshape(gamma_, {1, h_ * dim_}), Activation::sigmoid);
+  const Tensor offsets = raw::convert(Tensor::from(decay_offsets(), {1, h_ * dim_}), dtype_);
+  const Tensor sigmoid = activation(add(reshape(gamma_, {1, h_ * dim_}), offsets), Activation::sigmoid);
   const Tensor gamma = add(scale(sigmoid, 1 - lambda), Tensor::full({1, 1}, lambda, dtype_));
   return exp(mul(per_lag, log(gamma)));
 }

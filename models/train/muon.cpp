@@ -27,6 +27,11 @@ bool is_table(const std::string& name) {
   return false;
 }
 
+// A single row or column has only one direction, so AdamW updates it, like a vector.
+bool is_matrix(const Shape& shape) {
+  return shape.size() >= 2 && shape[0] > 1 && std::any_of(shape.begin() + 1, shape.end(), [](auto n) { return n > 1; });
+}
+
 // Returns an approximation of U Vᵀ for x = U S Vᵀ. The singular values of the result are between 0.7 and 1.2. The
 // method is the Newton-Schulz iteration with a polynomial of degree 5 in y. Muon's authors chose its coefficients for
 // speed. The iteration begins with y = x / ‖x‖, and each step computes y = a y + (b A + c A²) y, where A = y yᵀ.
@@ -60,7 +65,7 @@ void update_range(ParameterRange& range, const UpdateStep& step) {
     if (entry.numel == 0) continue;
     const auto part = [&](const Tensor& flat) { return flat.view({entry.numel}, {1}, flat.offset() + entry.offset); };
     const Shape shape = entry.parameter.value().shape();
-    if (shape.size() >= 2 && !is_table(entry.name)) {
+    if (is_matrix(shape) && !is_table(entry.name)) {
       update_matrix(part(range.values), part(range.gradients), part(range.states[0]), shape, step);
       continue;
     }

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -149,13 +150,13 @@ std::vector<End> path_from(const End& start, const std::vector<Dash>& dashes) {
 }
 
 // Returns the label, which is 1 if the path from one marker ends at the other. Also checks that each marker is at the
-// end of a path of 14 paddles.
-int answer_of(const Shown& shown) {
+// end of a path with this number of paddles.
+int answer_of(const Shown& shown, std::size_t paddles = 14) {
   const std::vector<End> marked = marked_ends(shown);
   REQUIRE(marked.size() == 2);
   const std::vector<End> path = path_from(marked[0], shown.dashes), other = path_from(marked[1], shown.dashes);
-  CHECK(path.size() == 15);
-  CHECK(other.size() == 15);
+  CHECK(path.size() == paddles + 1);
+  CHECK(other.size() == paddles + 1);
   return distance(path.back().here, marked[1].here) < 0.01 ? 1 : 0;
 }
 
@@ -239,6 +240,29 @@ TEST_CASE("pathfinder: the path from a marker leads to the other marker exactly 
   int ones = 0;
   for (const Shown& shown : folder.make("train", 31)) ones += shown.label;
   CHECK((ones == 15 || ones == 16));
+}
+
+TEST_CASE("pathfinder: with fewer dashes, the distractors are shorter and more numerous") {
+  const PathfinderPictures folder;
+  for (const auto& [dashes, shorter, most] : {std::array{3, 1, 22}, {6, 2, 11}, {9, 3, 7}, {13, 4, 5}}) {
+    CAPTURE(dashes);
+    int ones = 0;
+    std::size_t distractors = 0;
+    for (const Shown& shown : folder.make("train", 50, "--dashes " + std::to_string(dashes))) {
+      ones += shown.label;
+      CHECK(answer_of(shown, static_cast<std::size_t>(dashes)) == shown.label);
+      CHECK(wrong_pixels(shown) == 0);
+      std::map<int, int> paddles;
+      for (const Dash& dash : shown.dashes) ++paddles[dash.snake];
+      for (const auto& [snake, size] : paddles) CHECK(size == (snake < 2 ? dashes : shorter));
+      CHECK(paddles.size() <= static_cast<std::size_t>(2 + most));
+      distractors = std::max(distractors, paddles.size() - 2);
+    }
+    CHECK(ones == 25);
+    CHECK(distractors >= static_cast<std::size_t>(most) / 2);
+  }
+  for (const std::string dashes : {"2", "15"})
+    CHECK(weft("data pathfinder --out " + (folder / "set") + " --dashes " + dashes).code == 2);
 }
 
 TEST_CASE("pathfinder: lengths, distances, turns and places of the snakes follow the rules") {

@@ -235,6 +235,9 @@ TEST_CASE("TNN forms: models that the formats can't represent are refused") {
                  "does not support a norm before the head other than"));
   for (const std::string format : {"fairseq-tnn", "tnn-pytorch"}) {
     CHECK(contains(refused(format, tnn(R"(,"par_type":4)")), "the format does not support positions as waves"));
+    CHECK(contains(refused(format, tnn(R"(,"causal":true)")), "the format does not support the option causal"));
+    CHECK(contains(refused(format, tnn(R"(,"use_decay":false,"use_multi_decay":true,"time_scales":9)")),
+                   "the format does not support time_scales"));
     CHECK(contains(refused(format, tnn(R"(,"rpe_act":"tanh")")), "the format does not support the activation tanh"));
     CHECK(contains(refused(format, {"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6})"}),
                    "for the architecture tnn, but this model has the architecture gmlp"));

@@ -226,6 +226,27 @@ TEST_CASE("Tno: if a learned decay underflows, lag 0 is unchanged and no gradien
     }
 }
 
+TEST_CASE("Tno: with time_scales, the decays begin with time scales from 1 token to the given number") {
+  TnnConfig options = small_rpe();
+  options.use_decay = false;
+  options.use_multi_decay = true;
+  options.gamma = 0;
+  options.time_scales = 100;
+  for (const std::int64_t dim : {1, 3}) {
+    const Tno tno(1, dim, options, true, init64);
+    options.use_multi_decay = false;
+    options.time_scales = 0;
+    const Tno without(1, dim, options, true, init64);
+    options.use_multi_decay = true;
+    options.time_scales = 100;
+    const auto ratio = div(tno.coefficients(9), without.coefficients(9)).to_vector<double>();
+    const std::vector<double> scales = dim == 1 ? std::vector<double>{100} : std::vector<double>{1, 10, 100};
+    for (std::size_t k = 0; k < 9; ++k)
+      for (std::size_t c = 0; c < scales.size(); ++c)
+        CHECK(ratio[k * scales.size() + c] == doctest::Approx(std::exp(-static_cast<double>(k) / scales[c])));
+  }
+}
+
 TEST_CASE("Tno: the kept coefficients follow the parameters, the length and the batch") {
   for (bool normalize : {false, true}) {
     TnnConfig options = small_rpe();

@@ -302,6 +302,8 @@ TEST_CASE("embed: the pooling first takes the features of the first token, which
         begin + "a model of the task retrieval already outputs one vector");
   CHECK(why({"gmlp", Task::causal_lm, without_cls->size(), 0, R"({"d_model":6,"layers":1})"}, *without_cls) ==
         begin + "the first token of a causal model sees no other token");
+  CHECK(why({"tnn", Task::classifier, with_cls->size(), 2, R"({"d_model":6,"layers":1,"causal":true})"}, *with_cls) ==
+        begin + "the first token of a causal model sees no other token");
   CHECK(why({"gmlp", Task::classifier, with_cls->size(), 2, R"({"d_model":6,"layers":0})"}, *with_cls) ==
         begin + "the first token of a model without layers sees no other token");
 

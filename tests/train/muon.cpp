@@ -79,7 +79,8 @@ void set_gradients(ParameterSet& set, unsigned seed) {
 }  // namespace
 
 TEST_CASE("muon: matrices of every shape equal plain loops") {
-  for (const Shape& shape : {Shape{3, 5}, Shape{5, 3}, Shape{4, 4}, Shape{1, 7}, Shape{7, 1}, Shape{2, 3, 4}})
+  for (const Shape& shape :
+       {Shape{3, 5}, Shape{5, 3}, Shape{4, 4}, Shape{2, 7}, Shape{7, 2}, Shape{2, 3, 4}, Shape{2, 1, 3}})
     for (const double clip : {0.0, 0.5}) {
       CAPTURE(shape);
       const NamedParameters parameters = {{"w", Parameter(normal_numbers(shape, 1))}};
@@ -151,7 +152,9 @@ TEST_CASE("optimizers of matrices: groups of parameters keep their positions") {
   }
 }
 
-TEST_CASE("muon: AdamW updates vectors, embeddings and heads, and zero or empty matrices don't change") {
+TEST_CASE(
+    "muon: AdamW updates vectors, single rows or columns, embeddings and heads, and zero or empty matrices don't "
+    "change") {
   const auto parameters = [] {
     return NamedParameters{{"embedding.weight", Parameter(normal_numbers({4, 3}, 1))},
                            {"head.weight", Parameter(normal_numbers({2, 3}, 2))},
@@ -159,6 +162,9 @@ TEST_CASE("muon: AdamW updates vectors, embeddings and heads, and zero or empty 
                            {"encoder.embeddings.word.weight", Parameter(normal_numbers({3, 2}, 5))},
                            {"classifier.weight", Parameter(normal_numbers({2, 2}, 6))},
                            {"norm.weight", Parameter(normal_numbers({3}, 4))},
+                           {"row.weight", Parameter(normal_numbers({1, 3}, 7))},
+                           {"gamma", Parameter(normal_numbers({1, 1, 3}, 8))},
+                           {"column.weight", Parameter(normal_numbers({3, 1}, 9))},
                            {"empty", Parameter(Tensor::zeros({0, 3}, DType::f64))}};
   };
   const NamedParameters by_muon = parameters(), by_adamw = parameters();

@@ -22,7 +22,7 @@ namespace {
 
 struct Options {
   std::string out;
-  std::int64_t train = 180000, test = 20000;
+  std::int64_t train = 180000, test = 20000, dashes = longest_contour;
   std::uint64_t seed = 1;
   bool paddles = false, overwrite = false;
 };
@@ -129,7 +129,7 @@ std::string idx_header(const std::vector<std::int64_t>& sizes) {
 class Part {
  public:
   Part(const Options& o, const std::string& name, std::int64_t pictures, const weft::Random& random)
-      : pictures_(pictures), random_(random), files_(o.paddles ? 3 : 2) {
+      : pictures_(pictures), dashes_(o.dashes), random_(random), files_(o.paddles ? 3 : 2) {
     for (const char* suffix : {"-images-idx3-ubyte", "-labels-idx1-ubyte", "-paddles.tsv"})
       paths_.push_back(o.out + "/" + name + suffix);
   }
@@ -162,7 +162,7 @@ class Part {
     const weft::Random order = random_.split(0), contour = random_.split(1), places = random_.split(2);
     const auto index = static_cast<std::uint64_t>(i);
     const bool connected = (order.below(index / 2, 2) == 1) == (index % 2 == 1);
-    const Snakes snakes = random_snakes(places.split(index));
+    const Snakes snakes = random_snakes(places.split(index), dashes_);
     append(0, drawn(snakes, connected, contour.below(index, 2)));
     append(1, std::string(1, connected ? 1 : 0));
     append(2, files_.size() > 2 ? lines_of(i, snakes) : "");
@@ -172,7 +172,7 @@ class Part {
     if (file < files_.size()) files_[file]->write(bytes.data(), bytes.size());
   }
 
-  std::int64_t pictures_;
+  std::int64_t pictures_, dashes_;
   weft::Random random_;
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<weft::os::AtomicFile>> files_;
@@ -207,6 +207,8 @@ std::function<int()> add_pathfinder(CLI::App& data) {
            "(train-labels-idx1-ubyte, test-labels-idx1-ubyte) are written to");
   add_number(*sub, "--train", o->train, {1, most}, "Number of pictures for training");
   add_number(*sub, "--test", o->test, {1, most}, "Number of pictures in the test set");
+  add_number(*sub, "--dashes", o->dashes, {shortest_contour, longest_contour},
+             "Number of dashes of the two long paths; the arena's easier variants have 6 and 9");
   add_number(*sub, "--seed", o->seed, {0},
              "Seed of the pictures; the same seed and options give the same bytes on every machine");
   sub->add_flag("--paddles", o->paddles,
@@ -216,8 +218,10 @@ std::function<int()> add_pathfinder(CLI::App& data) {
   sub->footer(
       help_paragraph(
           "Pathfinder by the rules of the Long Range Arena. Each picture has 32 x 32 gray pixels and shows two long "
-          "paths of 14 dashes (\"paddles\"), up to five short paths of 4 brighter dashes, and two round markers. The "
-          "label is 1 if the markers are at the two ends of the same long path. It is 0 if each of the long paths has "
+          "paths of 14 dashes (\"paddles\"), up to five short paths of 4 brighter dashes, and two round markers. With "
+          "--dashes, the long paths are shorter, the short paths have a third of as many dashes, and there are more of "
+          "them. A model that first trains with few dashes learns the task sooner. The label is 1 if the markers are "
+          "at the two ends of the same long path. It is 0 if each of the long paths has "
           "one marker. Half of the pictures have each label. The files have the format of MNIST. The arena's "
           "Transformer (arXiv 2011.04006) reaches 71.40 % accuracy, and guessing reaches 50 %.") +
       "\nExample:\n  weft data pathfinder --out pathfinder"

@@ -143,7 +143,7 @@ class Board {
 
 // The first contour starts in the middle of the picture, twice the seed distance away from all sides. The second starts
 // at the seed distance from the start of the first. Then they grow in turn. Returns false if one of them can't grow.
-bool add_contours(Board& board, std::array<Snake, 2>& contours, Draws& draws) {
+bool add_contours(Board& board, std::array<Snake, 2>& contours, std::int64_t length, Draws& draws) {
   constexpr std::int64_t side = window_size - 2 * 2 * seed_distance / pixel, first = 2 * seed_distance / pixel;
   std::array<std::int64_t, 2> direction{};
   Paddle seed{};
@@ -156,14 +156,14 @@ bool add_contours(Board& board, std::array<Snake, 2>& contours, Draws& draws) {
   const Point tail = moved(seed.tail, draws.below(directions), seed_distance);
   direction[1] = draws.below(directions);
   if (!board.start(contours[1], paddle_at(tail, direction[1]))) return false;
-  while (contours[1].size() < contour_length)
+  while (std::ssize(contours[1]) < length)
     for (std::size_t i = 0; i < 2; ++i)
       if (!board.extend(contours[i], direction[i], draws)) return false;
   return true;
 }
 
 // Adds one distractor at a random place. Returns false, and adds nothing, if the place has too little room.
-bool add_distractor(Board& board, Snake& snake, Draws& draws) {
+bool add_distractor(Board& board, Snake& snake, std::int64_t length, Draws& draws) {
   constexpr int tries = 200;
   snake.clear();
   std::int64_t direction = 0;
@@ -172,33 +172,33 @@ bool add_distractor(Board& board, Snake& snake, Draws& draws) {
     const std::int64_t x = draws.below(window_size), y = draws.below(window_size);
     (void)board.start(snake, paddle_at({x * pixel, y * pixel}, direction));
   }
-  while (!snake.empty() && snake.size() < distractor_length)
+  while (!snake.empty() && std::ssize(snake) < length)
     if (!board.extend(snake, direction, draws)) break;
-  if (snake.size() == distractor_length) return true;
+  if (std::ssize(snake) == length) return true;
   board.remove(snake.size());
   return false;
 }
 
 // Like the published generator, tries to add each distractor five times, and leaves it out if it finds no room.
-void add_distractors(Board& board, std::vector<Snake>& snakes, Draws& draws) {
+void add_distractors(Board& board, std::vector<Snake>& snakes, std::int64_t length, Draws& draws) {
   constexpr int tries = 5;
-  for (std::size_t k = 0; k < distractors; ++k) {
+  for (std::int64_t k = 0; k < distractor_paddles / length; ++k) {
     Snake snake;
-    for (int i = 0; i < tries && snake.size() < distractor_length; ++i)
-      if (add_distractor(board, snake, draws)) snakes.push_back(snake);
+    for (int i = 0; i < tries && std::ssize(snake) < length; ++i)
+      if (add_distractor(board, snake, length, draws)) snakes.push_back(snake);
   }
 }
 
 }  // namespace
 
 // Like the published generator, starts again if a contour can't grow.
-Snakes random_snakes(const weft::Random& random) {
+Snakes random_snakes(const weft::Random& random, std::int64_t contour_length) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     Draws draws(random.split(attempt));
     Board board;
     Snakes snakes;
-    if (!add_contours(board, snakes.contours, draws)) continue;
-    add_distractors(board, snakes.distractors, draws);
+    if (!add_contours(board, snakes.contours, contour_length, draws)) continue;
+    add_distractors(board, snakes.distractors, contour_length / distractor_share, draws);
     return snakes;
   }
 }

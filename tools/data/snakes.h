@@ -18,7 +18,9 @@ constexpr std::int64_t window_size = 32, padding = 1;  // pixels; no paddle is i
 constexpr std::int64_t paddle_length = 2 * pixel, paddle_thickness = pixel / 2, paddle_margin = pixel;
 constexpr std::int64_t seed_distance = 7 * pixel, marker_radius = 3 * pixel / 2;
 constexpr std::int64_t continuity = 1;
-constexpr std::size_t contour_length = 14, distractor_length = 4, distractors = 5;  // lengths in paddles
+constexpr std::int64_t shortest_contour = 3, longest_contour = 14;  // lengths in paddles
+// A distractor has a third of a contour's length. Together they have up to 22 paddles.
+constexpr std::int64_t distractor_share = 3, distractor_paddles = 22;
 
 struct Point {
   std::int64_t x, y;
@@ -36,7 +38,8 @@ struct Snakes {
   std::vector<Snake> distractors;
 };
 
-// Places the snakes of one picture. The random numbers exactly determine the result.
-Snakes random_snakes(const weft::Random& random);
+// Places the snakes of one picture, whose contours have `contour_length` paddles. The random numbers and the length
+// exactly determine the result.
+Snakes random_snakes(const weft::Random& random, std::int64_t contour_length);
 
 }  // namespace data

@@ -68,6 +68,7 @@ struct TnnConfig {
   bool use_decay = true;                ///< multiplies the coefficient of lag ±k by gamma^k
   bool use_multi_decay = false;         ///< like use_decay, but with a learned gamma for each channel
   double gamma = 0.99;                  ///< the decay, 0 … 1
+  std::int64_t time_scales = 0;         ///< with use_multi_decay: the longest initial time scale of a decay, in tokens
   std::int64_t par_type = 1;            ///< 1: position k; 2: k/(n-1); 3 (only causal): exp(k/(n-1)); 4: waves of k
   std::string act_type = "none";        ///< activation of the coefficients
   bool normalize = false;               ///< divides each sum by the sum of its coefficients
@@ -78,6 +79,7 @@ struct TnnConfig {
   double dropout = 0;                   ///< probability of dropout in each layer
   std::string final_norm = "";          ///< type of the norm before the head; "": norm_type
   std::string mixing = "sequence";      ///< or "picture": mixes along the rows and the columns of a picture's patches
+  bool causal = false;                  ///< mixes only earlier tokens, also for a task that isn't causal
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
 
   /// Whether all coefficients change with the length of the sequence, as they do with par_type 2 and 3.
@@ -107,6 +109,10 @@ struct TnnConfig {
     visit("use_multi_decay", self.use_multi_decay,
           "the same with a gamma for each channel, learned, between gamma and 1; not with use_decay");
     visit("gamma", self.gamma, "the decay, 0 to 1; 1: none");
+    visit("time_scales", self.time_scales,
+          "with use_multi_decay and gamma 0: the decays of the channels begin as exp(-1/s), with s from 1 to this many "
+          "tokens in equal ratios; 0: at random, near 1/2",
+          at_least(0), Written::unless_default);
     visit("par_type", self.par_type,
           "the encoder's input for lag k: k (1), k/(n-1) (2), exp(k/(n-1)) (3, only if causal), or 16 sines and 16 "
           "cosines of k with periods of 2 to about 5000 tokens (4), for coefficients that change quickly from lag to "
@@ -123,6 +129,10 @@ struct TnnConfig {
     visit("mixing", self.mixing,
           "sequence: one Toeplitz operator along the sequence; picture: the sum of two, along the rows and the columns "
           "of a picture's patches",
+          Written::unless_default);
+    visit("causal", self.causal,
+          "a token is mixed only with earlier ones, as in every causal language model; a classifier, for example, can "
+          "then count",
           Written::unless_default);
     visit("tied", self.tied,
           "a language model's head shares the embedding's weight; if false, it has its own, without bias",
@@ -178,6 +188,11 @@ class Rpe : public Layer<Rpe> {
 /// use_multi_decay, it is a learned value for each channel, gamma + (1 - gamma) · sigmoid(g), where g ~ N(0, 1)
 /// initially. Otherwise the factor gamma^|k| is left out.
 ///
+/// With time_scales L > 0, a learned decay is gamma + (1 - gamma) · sigmoid(g + o_c), where g is 0 initially, and o_c
+/// does not change. o_c is such that sigmoid(o_c) = exp(-1/s_c) for channel c of C, with the time scales
+/// s_c = L^(c/(C-1)). So the channels begin with time scales from 1 token to L tokens, and weight decay pulls them back
+/// to these.
+///
 /// When no tape records, the operator keeps the latest coefficients and their spectra until a thread writes a
 /// parameter. Copies of the operator share the parameters, the coefficients and the spectra. Several threads may call
 /// the same layer concurrently, each with its own Context, as long as no thread writes a parameter. A lock protects the
@@ -217,6 +232,7 @@ class Tno : public Layer<Tno> {
  private:
   std::vector<double> lags(std::int64_t n) const;
   Tensor coefficients(const std::vector<double>& lags) const;
+  std::vector<double> decay_offsets() const;
   std::vector<double> decay_rates() const;
   Tensor positions(const std::vector<double>& lags) const;
   Tensor decay(const std::vector<double>& lags) const;
@@ -346,6 +362,8 @@ class TnnLayer : public Layer<TnnLayer> {
 /// - Tasks with outputs for each row: bidirectional layers, the mean over the tokens that are not padding (0), and a
 ///   linear head that gives (b, outputs).
 /// - Tagging: bidirectional layers and a linear head that gives (b, n, outputs).
+///
+/// With the option causal, all layers are causal, whatever the task is.
 class Tnn : public ModelOf<Tnn, TnnConfig> {
  public:
   /// make_model calls this for the architecture "tnn".

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ._checks import ROW_TASKS, choice
 from ._graph import Graph
@@ -72,15 +73,20 @@ def tno(g: Graph, name: str, x: str, n: str) -> str:
     """y_i = Σ_j t_(i-j) x_j, x (b, n, d1).
 
     There is no axis for heads, because each channel has its own coefficients, whatever the number of heads is."""
-    t, causal = coefficients(g, name, n), g.task == "causal-lm"
+    t, causal = coefficients(g, name, n), is_causal(g)
     y = toeplitz_product(g, x, t, n, causal)
     return g.add("Div", y, sums_of_coefficients(g, t, n, causal)) if g.config["normalize"] else y
+
+
+def is_causal(g: Graph) -> bool:
+    """Whether a token is mixed only with earlier ones."""
+    return g.task == "causal-lm" or g.config.get("causal", False)
 
 
 def lags_of(g: Graph, n: str) -> str:
     """The lags of n positions as f64 numbers (m, 1): 0 … n-1 if causal, otherwise -(n-1) … n-1."""
     def make() -> str:
-        return g.column(g.range(g.ints(0) if g.task == "causal-lm" else g.add("Sub", g.ints(1), n), n))
+        return g.column(g.range(g.ints(0) if is_causal(g) else g.add("Sub", g.ints(1), n), n))
     return g.once(("lags", n), make)
 
 
@@ -124,9 +130,19 @@ def decay(g: Graph, name: str, lags: str, n: str) -> str:
     if g.config["use_decay"]:
         return g.once(("decay", n), lambda: g.cast(g.add("Pow", g.constant(gamma, np.float64), steps), np.float32))
     gamma = max(gamma, float(np.finfo(np.float32).tiny))
-    learned = 1 / (1 + np.exp(-g.take(name + ".gamma").astype(np.float64).reshape(1, -1)))
+    own = g.take(name + ".gamma").astype(np.float64).reshape(1, -1)
+    learned = 1 / (1 + np.exp(-own - decay_offsets(g, own.size)))
     rates = np.log(gamma + (1 - gamma) * learned)
     return g.add("Exp", g.add("Mul", g.cast(steps, np.float32), g.constant(rates)))
+
+
+def decay_offsets(g: Graph, channels: int) -> npt.NDArray[np.float64]:
+    """The numbers that are added to the learned decays before the sigmoid, as in Tno::decay_offsets()."""
+    longest = g.config.get("time_scales", 0)
+    if longest == 0:
+        return np.zeros(channels)
+    shares = np.arange(channels) / (channels - 1) if channels > 1 else np.ones(1)
+    return -np.log(np.expm1(float(longest) ** -shares))
 
 
 def toeplitz_product(g: Graph, x: str, t: str, n: str, causal: bool) -> str:
