@@ -24,19 +24,37 @@ Tensor SinusoidalPositions::operator()(std::int64_t first, std::int64_t n, DType
   return slice(rows_, 0, first, first + n);
 }
 
-Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens) {
+namespace {
+
+// Returns the sum (b, d) of x (b, n, d) over n, weighted by shares (b, n). For each row, set_shares receives the places
+// of the tokens that are not padding (0), or all places if `tokens` is undefined, and the n shares, which are 0.
+template <class SetShares>
+Tensor weighted_sum(const Tensor& x, const Tensor& tokens, const SetShares& set_shares) {
   const std::int64_t b = x.size(0), n = x.size(1);
   const auto ids = tokens.defined() ? tokens.to_vector<std::int64_t>()
                                     : std::vector<std::int64_t>(static_cast<std::size_t>(b * n), 1);
   std::vector<double> share(ids.size(), 0);
   for (std::int64_t row = 0; row < b; ++row) {
-    double count = 0;
-    for (std::int64_t i = row * n; i < (row + 1) * n; ++i) count += ids[static_cast<std::size_t>(i)] != 0;
-    for (std::int64_t i = row * n; i < (row + 1) * n; ++i)
-      share[static_cast<std::size_t>(i)] = ids[static_cast<std::size_t>(i)] != 0 ? 1 / count : 0;
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (ids[static_cast<std::size_t>(row * n + i)] != 0) places.push_back(i);
+    if (!places.empty()) set_shares(places, share.data() + row * n);
   }
   const Tensor wide = widened(x), shares = raw::convert(Tensor::from(share, {b, n}), wide.dtype());
   return in_dtype(einsum("bn,bnd->bd", {shares, wide}), x.dtype());
+}
+
+}  // namespace
+
+Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens) {
+  return weighted_sum(x, tokens, [](const std::vector<std::int64_t>& places, double* shares) {
+    for (const std::int64_t i : places) shares[i] = 1 / static_cast<double>(places.size());
+  });
+}
+
+Tensor last_token(const Tensor& x, const Tensor& tokens) {
+  return weighted_sum(x, tokens,
+                      [](const std::vector<std::int64_t>& places, double* shares) { shares[places.back()] = 1; });
 }
 
 std::vector<std::uint64_t> versions_of(const NamedParameters& parameters) {

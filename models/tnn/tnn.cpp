@@ -7,10 +7,19 @@
 #include "base/json.h"
 #include "base/sequence.h"
 #include "tnn/kept_lags.h"
+#include "weft/detail/enum_names.h"
 #include "weft/detail/out_of_memory.h"
 
 namespace weft {
 using namespace detail;
+
+template <>
+struct detail::EnumNames<TnnHead> {
+  static constexpr const char* what = "tnn head";
+  static constexpr EnumName<TnnHead> all[] = {{TnnHead::mean, "mean"}, {TnnHead::last, "last"}};
+};
+
+TnnHead tnn_head_from_name(const std::string& name) { return enum_from_name<TnnHead>(name); }
 
 namespace {
 
@@ -21,6 +30,7 @@ TnnConfig checked(TnnConfig config) {
   if (std::fmod(d1, static_cast<double>(config.heads)) != 0)
     throw Error("[tnn] expected heads that divide floor(expand_ratio · d_model) = " +
                 std::to_string(static_cast<std::int64_t>(d1)) + ", got " + std::to_string(config.heads));
+  (void)tnn_head_from_name(config.head);  // throws an Error if there is no such head
   if (config.glu_dim == 0) config.glu_dim = config.d_model;
   for (std::string* act : {&config.act, &config.rpe_act, &config.glu_act, &config.act_type})
     *act = activation_name(activation_from_name(*act));  // replaces other names of an activation with weft's names
@@ -91,13 +101,14 @@ Tensor Tnn::features(const Tensor& tokens) const {
 
 Tensor Tnn::operator()(const Tensor& tokens, const Random* dropout) const { return forward({tokens, {}}, dropout); }
 
-// x = encode(input); the result is logits(x), or logits(mean of x over the sequence).
+// x = encode(input); the result is logits(x), or logits(mean of x over the sequence), or logits(last x).
 Tensor Tnn::forward(const ModelInput& input, const Random* dropout) const {
   return guard_memory("tnn", [&] {
     check_input("tnn", input, input_, vocabulary_, 0);
     const Tensor x = encode(input, dropout);                                 // (b, n, d_model)
     if (task_kind(task_).outputs != OutputShape::per_row) return logits(x);  // (b, n, outputs)
-    return in_unit(logits(mean_of_tokens(x, input.tokens)), output_);        // (b, outputs)
+    const auto pooled = tnn_head_from_name(config_.head) == TnnHead::last ? last_token : mean_of_tokens;
+    return in_unit(logits(pooled(x, input.tokens)), output_);  // (b, outputs)
   });
 }
 

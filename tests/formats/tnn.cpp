@@ -236,6 +236,7 @@ TEST_CASE("TNN forms: models that the formats can't represent are refused") {
   for (const std::string format : {"fairseq-tnn", "tnn-pytorch"}) {
     CHECK(contains(refused(format, tnn(R"(,"par_type":4)")), "the format does not support positions as waves"));
     CHECK(contains(refused(format, tnn(R"(,"causal":true)")), "the format does not support the option causal"));
+    CHECK(contains(refused(format, tnn(R"(,"head":"last")")), "the format does not support the head \"last\""));
     CHECK(contains(refused(format, tnn(R"(,"use_decay":false,"use_multi_decay":true,"time_scales":9)")),
                    "the format does not support time_scales"));
     CHECK(contains(refused(format, tnn(R"(,"rpe_act":"tanh")")), "the format does not support the activation tanh"));

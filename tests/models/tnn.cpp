@@ -103,7 +103,10 @@ struct TnnByFormulas {
     }
     if (!classifier)
       return linear(norm("norm", x), p.at(config.value("tied", true) ? "embedding.weight" : "head.weight"));
-    return linear(norm("norm", mean(x, {1})), p.at("head.weight"), p.at("head.bias"));  // no token is padding
+    const std::int64_t b = x.size(0), n = x.size(1);  // no token is padding
+    const bool last = config.value("head", "mean") == "last";
+    const Tensor pooled = last ? reshape(slice(x, 1, n - 1, n), {b, x.size(2)}) : mean(x, {1});
+    return linear(norm("norm", pooled), p.at("head.weight"), p.at("head.bias"));
   }
 };
 
@@ -122,6 +125,7 @@ TEST_CASE("TNN models follow their formulas: every option of the config, random 
                              R"("use_decay":false,"use_multi_decay":true)",
                              R"("act_type":"exp")",
                              R"("causal":true)",
+                             R"("head":"last")",
                              R"("use_decay":false,"use_multi_decay":true,"gamma":0,"time_scales":50)",
                              R"("use_decay":false,"use_multi_decay":true,"time_scales":1,"causal":true,"par_type":3)",
                              R"("act_type":"exp","normalize":true)",
@@ -195,6 +199,25 @@ TEST_CASE("TNN classifier: the mean excludes padding") {
   CHECK(max_abs((*model)(Tensor::zeros({1, 3}, DType::i64))) < 10);  // only padding gives a finite result
 }
 
+TEST_CASE("TNN classifier: the last token that is not padding") {
+  const auto model = make_model({"tnn", Task::classifier, 7, 3, R"({"layers":0,"d_model":6,"head":"last"})"}, init64);
+  const auto logits = [&](const std::vector<std::int64_t>& tokens) {
+    return (*model)(Tensor::from<std::int64_t>(tokens, {1, static_cast<std::int64_t>(tokens.size())}));
+  };
+  CHECK(max_difference(logits({2, 5, 0, 0}), logits({5})) <= 1e-14);
+  CHECK(max_difference(logits({0, 5, 2}), logits({2})) <= 1e-14);
+  CHECK(max_difference(logits({5}), logits({2})) > 1e-3);
+  CHECK(max_abs(logits({0, 0})) < 10);  // only padding gives a finite result
+  // In a causal model, padding after the tokens changes nothing.
+  const std::string causal = R"("head":"last","causal":true,"use_decay":false)";
+  const auto deep = small_model(Task::classifier, causal);
+  randomize(deep->parameters());
+  const Tensor padded = Tensor::from<std::int64_t>({2, 5, 3, 0, 0}, {1, 5});
+  CHECK(max_difference((*deep)(padded), (*deep)(Tensor::from<std::int64_t>({2, 5, 3}, {1, 3}))) <= 1e-12);
+  const Function f = [&](const std::vector<Tensor>& in) { return (*deep)(in[0]); };
+  CHECK(gradient_error(f, {padded}, deep->parameters()) <= 1e-6);
+}
+
 TEST_CASE("TNN: errors") {
   const auto model = small_model(Task::causal_lm);
   CHECK_THROWS_WITH_AS((*model)(Tensor::zeros({1, 0}, DType::i64)),
@@ -215,6 +238,8 @@ TEST_CASE("TNN: errors") {
                        "[Tno] use_decay and use_multi_decay exclude each other: to use use_multi_decay, set use_decay "
                        "to false (its default is true)",
                        Error);
+  CHECK_THROWS_WITH_AS(lm(R"({"head":"first"})", Task::classifier),
+                       "[tnn head] expected one of mean, last, got \"first\"", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"time_scales":9})"),
                        "[Tno] time_scales is 0, or with use_multi_decay a number of tokens, got 9", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"norm_type":"batchnorm"})"),

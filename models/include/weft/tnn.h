@@ -48,6 +48,14 @@ class Norm : public Layer<Norm> {
   std::optional<LayerNorm> layer_norm_;
 };
 
+/// What the outputs of a row follow from, for tasks with outputs for each row.
+enum class TnnHead {
+  mean,  ///< "mean": the mean of the tokens that are not padding
+  last,  ///< "last": the last token that is not padding, which in a causal model has seen all others
+};
+/// Returns the head of that name. Throws an Error if there is none.
+TnnHead tnn_head_from_name(const std::string& name);
+
 /// The options of "tnn" and of all its layers, with their names in the config and their defaults. Each layer reads its
 /// own options, and the options that all layers share: norm_type and bias.
 struct TnnConfig {
@@ -80,6 +88,7 @@ struct TnnConfig {
   std::string final_norm = "";          ///< type of the norm before the head; "": norm_type
   std::string mixing = "sequence";      ///< or "picture": mixes along the rows and the columns of a picture's patches
   bool causal = false;                  ///< mixes only earlier tokens, also for a task that isn't causal
+  std::string head = "mean";            ///< a row's outputs follow from the mean of its tokens, or from the "last" one
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
 
   /// Whether all coefficients change with the length of the sequence, as they do with par_type 2 and 3.
@@ -133,6 +142,9 @@ struct TnnConfig {
     visit("causal", self.causal,
           "a token is mixed only with earlier ones, as in every causal language model; a classifier, for example, can "
           "then count",
+          Written::unless_default);
+    visit("head", self.head,
+          "what the outputs of a row follow from: the mean of the tokens that are not padding, or the last such token",
           Written::unless_default);
     visit("tied", self.tied,
           "a language model's head shares the embedding's weight; if false, it has its own, without bias",
@@ -363,7 +375,7 @@ class TnnLayer : public Layer<TnnLayer> {
 ///   linear head that gives (b, outputs).
 /// - Tagging: bidirectional layers and a linear head that gives (b, n, outputs).
 ///
-/// With the option causal, all layers are causal, whatever the task is.
+/// With head "last", the last token that is not padding replaces the mean. With the option causal, all layers are causal, whatever the task is.
 class Tnn : public ModelOf<Tnn, TnnConfig> {
  public:
   /// make_model calls this for the architecture "tnn".

@@ -106,6 +106,7 @@ def test_tasks(tmp_path, arch, task, labels):
     ("tnn", 1, {"use_decay": False, "use_multi_decay": True, "gamma": 0.5}),
     ("tnn", 1, {"use_decay": False, "use_multi_decay": True, "gamma": 0.0}),
     ("tnn", 1, {"use_decay": False, "use_multi_decay": True, "gamma": 0.0, "time_scales": 40, "causal": True}),
+    ("tnn", 1, {"head": "last"}), ("tnn", 1, {"head": "last", "causal": True}),
     ("tnn", 1, {"norm_type": "simplermsnorm", "final_norm": "layernorm"}), ("tnn", 1, {"bias": False}),
     ("tnn", 1, {"normalize": True, "act_type": "exp", "par_type": 2, "gamma": 1.0}),
     ("tnn", 1, {"rpe_residual": True, "rpe_act": "silu"}), ("tnn", 1, {"rpe_layers": 0, "rpe_dim": 1}),

@@ -253,6 +253,18 @@ class Graph:
         count = self.add("Max", self.add("ReduceSum", seen, self.ints(1), keepdims=0), self.constant(1))
         return self.add("Div", self.add("ReduceSum", self.add("Mul", x, seen), self.ints(1), keepdims=0), count)
 
+    def last_token(self, x: str) -> str:
+        """The last token of a row that is not padding, (b, d_model)."""
+        if not self.reads_tokens:
+            return self.add("Gather", x, self.constant(-1, np.int64), axis=1)
+        is_token = self.add("Not", self.add("Equal", "tokens", self.constant(0, np.int64)))
+        # The places of tokens, counted from 1, and 0 for padding.
+        places = self.add("Mul", self.plus(self.positions(), self.constant(1, np.int64)), self.cast(is_token, np.int64))
+        last = self.add("Equal", places, self.add("Max", self.add("ReduceMax", places, self.ints(1)),
+                                                  self.constant(1, np.int64)))
+        chosen = self.add("Unsqueeze", self.cast(last, np.float32), self.ints(2))
+        return self.add("ReduceSum", self.add("Mul", x, chosen), self.ints(1), keepdims=0)
+
     def in_unit(self, logits: str) -> str:
         """The outputs in the unit of the targets: logits · deviation + mean if the model normalizes its targets."""
         if not self.unit.get("mean"):

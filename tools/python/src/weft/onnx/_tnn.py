@@ -16,7 +16,8 @@ def logits(g: Graph) -> str:
     for k in range(config["layers"]):
         x = layer(g, f"layers.{k}", x)
     if g.task in ROW_TASKS:
-        x = g.mean_of_tokens(x)
+        x = g.last_token(x) if choice("head", config.get("head", "mean"), ["mean", "last"]) == "last" \
+            else g.mean_of_tokens(x)
     x = normed(g, "norm", x, config["final_norm"] or config["norm_type"])
     return g.in_unit(g.linear("head", x) if g.has("head.weight") else g.transposed_product(x, "embedding.weight"))
 
