@@ -111,6 +111,8 @@ Transformer::Transformer(const weft::ModelSpec& spec, const weft::Init& init)
   for (std::int64_t i = 0; i < config_.layers; ++i)
     blocks_.emplace_back(config_.d_model, config_.d_ffn, options, init.child(static_cast<std::uint64_t>(1 + i)),
                          config_.dropout);
+  if (task_ == weft::Task::classifier)
+    head_.emplace(config_.d_model, outputs_, init.child(static_cast<std::uint64_t>(1 + config_.layers)));
 }
 
 Tensor Transformer::operator()(const Tensor& tokens, const weft::Random* dropout) const {
@@ -125,12 +127,13 @@ Tensor Transformer::operator()(const Tensor& tokens, const weft::Random* dropout
     };
     x = recomputes() ? weft::recompute(layer, {x}) : layer({x});
   }
-  return embedding_.logits(norm_(x));  // (b, n, vocabulary)
+  if (!head_) return embedding_.logits(norm_(x));                                  // (b, n, vocabulary)
+  return (*head_)(norm_(weft::reshape(weft::slice(x, 1, 0, 1), {x.size(0), d})));  // (b, outputs)
 }
 
 weft::Architecture Transformer::architecture() {
   return {"attention",
-          {weft::Task::causal_lm, weft::Task::masked_lm},
+          {weft::Task::causal_lm, weft::Task::masked_lm, weft::Task::classifier},
           weft::config_fields<Config>(),
           weft::make_as<Transformer>};
 }

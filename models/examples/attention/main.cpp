@@ -1,5 +1,5 @@
-// Checks the attention baseline: it learns sums, a causal model does not see later tokens, and query blocks give the
-// same results.
+// Checks the attention baseline: it learns sums, a causal model does not see later tokens, query blocks give the same
+// results, and a classifier sees all tokens.
 //   attention
 #include <weft/checkpoint.h>
 #include <weft/gradients.h>
@@ -96,6 +96,17 @@ void compare_blocks(weft::Task task) {
   check((*whole)(tokens).size(1) == 9 && whole->max_length() == 0, "sequences may have any length");
 }
 
+// The outputs of a classifier follow from the first token, which sees all others.
+void check_classifier() {
+  const std::string config = R"({"d_model":32,"heads":4,"layers":2})";
+  const auto model = weft::make_model({"attention", weft::Task::classifier, 7, 3, config}, {weft::Random(1)});
+  const auto logits = [&](const std::vector<std::int64_t>& tokens) {
+    return (*model)(Tensor::from<std::int64_t>(tokens, {1, 4}));
+  };
+  check(logits({1, 2, 3, 4}).shape() == weft::Shape{1, 3}, "an output for each class");
+  check(logits({1, 2, 3, 4}).to_vector<float>() != logits({1, 2, 3, 5}).to_vector<float>(), "all tokens count");
+}
+
 }  // namespace
 
 int main() {
@@ -103,6 +114,7 @@ int main() {
     weft::register_architecture(attention::Transformer::architecture());
     const std::string text = sums();
     for (const weft::Task task : {weft::Task::causal_lm, weft::Task::masked_lm}) compare_blocks(task);
+    check_classifier();
     train({text, weft::text_tokenizer(text, weft::Task::causal_lm), weft::Task::causal_lm, length, batch});
   } catch (const weft::Error& error) {
     std::fprintf(stderr, "attention: %s\n", error.what());
