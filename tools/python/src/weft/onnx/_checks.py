@@ -19,7 +19,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "tnn": {**dict.fromkeys("d_model layers heads expand_ratio act use_norm rpe_dim rpe_layers rpe_residual rpe_act "
                             "glu_dim glu_act use_decay use_multi_decay gamma par_type act_type normalize norm_type "
                             "prenorm bias seq_len dropout".split()), "final_norm": "", "mixing": "sequence",
-            "tied": True},
+            "tied": True, "causal": False, "head": "mean", "time_scales": 0},
 }
 INPUT_OPTIONS = "channels height width patch positions length sound names mean deviation".split()
 

@@ -16,8 +16,7 @@ def logits(g: Graph) -> str:
     for k in range(config["layers"]):
         x = layer(g, f"layers.{k}", x)
     if g.task in ROW_TASKS:
-        x = g.last_token(x) if choice("head", config.get("head", "mean"), ["mean", "last"]) == "last" \
-            else g.mean_of_tokens(x)
+        x = g.last_token(x) if choice("head", config["head"], ["mean", "last"]) == "last" else g.mean_of_tokens(x)
     x = normed(g, "norm", x, config["final_norm"] or config["norm_type"])
     return g.in_unit(g.linear("head", x) if g.has("head.weight") else g.transposed_product(x, "embedding.weight"))
 
@@ -81,7 +80,7 @@ def tno(g: Graph, name: str, x: str, n: str) -> str:
 
 def is_causal(g: Graph) -> bool:
     """Whether a token is mixed only with earlier ones."""
-    return g.task == "causal-lm" or g.config.get("causal", False)
+    return g.task == "causal-lm" or g.config["causal"]
 
 
 def lags_of(g: Graph, n: str) -> str:
@@ -139,7 +138,7 @@ def decay(g: Graph, name: str, lags: str, n: str) -> str:
 
 def decay_offsets(g: Graph, channels: int) -> npt.NDArray[np.float64]:
     """The numbers that are added to the learned decays before the sigmoid, as in Tno::decay_offsets()."""
-    longest = g.config.get("time_scales", 0)
+    longest = g.config["time_scales"]
     if longest == 0:
         return np.zeros(channels)
     shares = np.arange(channels) / (channels - 1) if channels > 1 else np.ones(1)
