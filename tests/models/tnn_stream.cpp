@@ -148,6 +148,9 @@ TEST_CASE(
   add(1500, 2400, 0.99, small_rpe(true, "simplermsnorm"));
   add(20, 1100, 0.9, norms, false, "relu");
   add(1500, 20000, 0.99, small_rpe(), true);
+  TnnConfig spread = small_rpe();
+  spread.time_scales = 300;
+  add(2000, 20000, 0, spread, true);
   add(1, 1, 0, small_rpe());
   for (const char* act : {"sigmoid", "tanh", "2+elu", "gelu"}) {
     TnnConfig rpe = small_rpe();
