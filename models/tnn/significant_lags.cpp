@@ -90,7 +90,7 @@ std::vector<double> Tno::decay_rates() const {
 std::int64_t Tno::significant_lags() const {
   if (detail::activation_lift(act_type_) > 0) return all_lags;
   const double rounding = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-53, vanishing = dtype_ == DType::f32 ? 0x1p-151 : 0;
-  const std::vector<double> rates = decay_rates(), bounds = rpe_.bounds(), sums = first_sums(coefficients(0, 64));
+  const std::vector<double> rates = decay_rates(), bounds = rpe_->bounds(), sums = first_sums(coefficients(0, 64));
   double lags = 1;
   for (std::size_t c = 0; c < rates.size(); ++c) {
     // The bound is increased by 1 %, because its computation has rounding errors.

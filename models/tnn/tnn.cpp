@@ -92,6 +92,17 @@ Tensor Tnn::encode(const ModelInput& input, const Random* dropout) const {
 // x (…, d_model) -> W norm(x) + b (…, outputs). A language model has no b. If the head is tied, W is the embedding E.
 Tensor Tnn::logits(const Tensor& x) const { return head_ ? (*head_)(norm_(x)) : embedding_.logits(norm_(x)); }
 
+// The forward pass over tokens (b, n) of a stream, whose Tno of each layer is replaced by `mix`. Returns the logits for
+// the last token of each row, (b, vocabulary).
+Tensor Tnn::last_logits(const Tensor& tokens,
+                        const std::function<Tensor(const Tensor& v, std::size_t layer)>& mix) const {
+  const std::int64_t b = tokens.size(0), n = tokens.size(1);
+  Tensor x = embed(tokens);  // (b, n, d_model)
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+    x = layers_[layer](x, nullptr, [&](const Tensor& v) { return mix(v, layer); });
+  return reshape(logits(slice(x, 1, n - 1, n)), {b, outputs_});
+}
+
 Tensor Tnn::features(const Tensor& tokens) const {
   return guard_memory("tnn", [&] {
     check_input("tnn", {tokens, {}}, input_, vocabulary_, 0);

@@ -111,11 +111,7 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
   // Otherwise the b rows, of one token each, continue the only text one after the other. Returns the logits (b,
   // vocabulary).
   Tensor read(const Tensor& tokens, std::int64_t first) {
-    const std::int64_t n = tokens.size(1);
-    Tensor x = model_.embed(tokens);  // (b, n, d_model)
-    for (std::size_t layer = 0; layer < model_.layers_.size(); ++layer)
-      x = model_.layers_[layer](x, nullptr, [&](const Tensor& v) { return mix(v, layer, first); });
-    return reshape(model_.logits(slice(x, 1, n - 1, n)), {tokens.size(0), model_.outputs_});
+    return model_.last_logits(tokens, [&](const Tensor& v, std::size_t layer) { return mix(v, layer, first); });
   }
 
   // Mixes the new tokens of read(): v (b, n, d1) -> y_i = Σ_(j <= i) t_(i-j) v_j, (b, n, d1), where i is the position of
@@ -140,11 +136,13 @@ class Tnn::Stream : public StreamOf<Tnn::Stream, TnnText> {
 
 std::unique_ptr<TokenStream> Tnn::stream() const {
   if (task_ != Task::causal_lm || config_.depends_on_length()) return Model::stream();
+  if (config_.exponentials > 0) return recurrent_stream();
   return guard_memory("generate", [&] { return std::make_unique<Stream>(*this); });
 }
 
 std::int64_t Tnn::stream_bytes(std::int64_t tokens) const {
   if (config_.depends_on_length()) return Model::stream_bytes(tokens);
+  if (config_.exponentials > 0) return recurrent_stream_bytes();
   return guard_memory("generate", [&] {
     const auto element = dtype_size(embedding_.weight.value().dtype() == DType::f64 ? DType::f64 : DType::f32);
     const std::vector<std::int64_t> lags = kept_lags_->significant(versions_of(parameters()), [&] {

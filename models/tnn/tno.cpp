@@ -29,6 +29,10 @@ const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& opti
                 std::to_string(options.time_scales));
   if (!(options.gamma >= 0 && options.gamma <= 1))
     throw Error("[Tno] expected 0 <= gamma <= 1, got " + std::to_string(options.gamma));
+  if (options.exponentials < 0)
+    throw Error("[Tno] expected exponentials of at least 0, got " + std::to_string(options.exponentials));
+  if (options.exponentials > 0 && !causal) throw Error("[Tno] exponentials are only defined for the causal form");
+  if (options.exponentials > 0 && options.normalize) throw Error("[Tno] exponentials and normalize exclude each other");
   return options;
 }
 
@@ -60,8 +64,12 @@ Tno::Tno(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal
       causal_(causal),
       act_type_(activation_from_name(options.act_type)),
       dtype_(init.dtype),
-      rpe_(h * dim, options, init.child(0)),
       kept_(std::make_shared<KeptToeplitz>()) {
+  if (options.exponentials > 0) {
+    exponentials_.emplace(h * dim, options, init.child(0));
+    return;
+  }
+  rpe_.emplace(h * dim, options, init.child(0));
   if (options.use_multi_decay)
     gamma_ = options.time_scales > 0 ? init.full({h, 1, dim}, 0) : init.child(1).normal({h, 1, dim}, 1);
 }
@@ -81,7 +89,7 @@ Tensor Tno::operator()(const Tensor& x) const {
 // t_k = act_type(gamma^|k| · rpe(p_k)), (m, h·dim). The coefficients depend only on the parameters and the lags, and
 // for par_type 2 and 3 also on the largest lag.
 Tensor Tno::coefficients(const std::vector<double>& k) const {
-  Tensor t = rpe_(positions(k));  // (m, h·dim)
+  Tensor t = (*rpe_)(positions(k));  // (m, h·dim)
   if (options_.use_decay || options_.use_multi_decay) t = mul(t, decay(k));
   return act_type_ == Activation::none ? t : activation(t, act_type_);
 }
@@ -120,7 +128,9 @@ Tensor Tno::decay(const std::vector<double>& lags) const {
   return exp(mul(per_lag, log(gamma)));
 }
 
-Tensor Tno::coefficients(std::int64_t n) const { return coefficients(lags(n)); }
+Tensor Tno::coefficients(std::int64_t n) const {
+  return exponentials_ ? (*exponentials_)(0, n) : coefficients(lags(n));
+}
 
 Tensor Tno::coefficients(std::int64_t first, std::int64_t last) const {
   if (options_.depends_on_length() || !causal_ || first < 0 || last <= first)
@@ -128,6 +138,7 @@ Tensor Tno::coefficients(std::int64_t first, std::int64_t last) const {
         "[Tno] the coefficients of a range of lags need par_type 1 or 4, the causal form and 0 <= first < last, got "
         "first " +
         std::to_string(first) + " and last " + std::to_string(last));
+  if (exponentials_) return (*exponentials_)(first, last);
   std::vector<double> k;
   for (std::int64_t lag = first; lag < last; ++lag) k.push_back(static_cast<double>(lag));
   return coefficients(k);

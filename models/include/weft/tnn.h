@@ -90,9 +90,10 @@ struct TnnConfig {
   bool causal = false;                  ///< mixes only earlier tokens, also for a task that isn't causal
   std::string head = "mean";            ///< a row's outputs follow from the mean of its tokens, or from the "last" one
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
+  std::int64_t exponentials = 0;  ///< if above 0: the coefficients are sums of this many exponentials (only causal)
 
   /// Whether all coefficients change with the length of the sequence, as they do with par_type 2 and 3.
-  bool depends_on_length() const noexcept { return par_type == 2 || par_type == 3; }
+  bool depends_on_length() const noexcept { return exponentials == 0 && (par_type == 2 || par_type == 3); }
   /// The number of channels of a position, which the relative position encoder reads.
   std::int64_t position_channels() const noexcept { return par_type == 4 ? 32 : 1; }
 
@@ -149,6 +150,11 @@ struct TnnConfig {
     visit("tied", self.tied,
           "a language model's head shares the embedding's weight; if false, it has its own, without bias",
           Written::unless_default);
+    visit("exponentials", self.exponentials,
+          "if above 0: each channel's coefficients are a sum of this many learned exponentials of the lag, which "
+          "replaces the relative position encoder, the decay and act_type, so that generating a token takes the same "
+          "time and memory at any length; only if causal, and without normalize",
+          at_least(0), Written::unless_default);
   }
 };
 
@@ -195,6 +201,34 @@ class Rpe : public Layer<Rpe> {
   NormActLinear out_;
 };
 
+/// Coefficients that are sums of K = options.exponentials exponentials, with their own parameters in each channel:
+/// t_k = sum_j exp(-exp(nu_j) k) (a_j cos(theta_j k) + b_j sin(theta_j k)), as in Qin and Zhong 2023, arXiv 2311.08756.
+/// With lambda_j = exp(-exp(nu_j) + i theta_j), t_k = sum_j (a_j Re lambda_j^k + b_j Im lambda_j^k). |lambda_j| < 1 for
+/// all parameters (Orvieto et al. 2023, arXiv 2303.06349).
+///
+/// Initially exp(nu_j) = 1/s_j with the time scales s_j = seq_len^(j/(K-1)), theta_j ~ N(0, 1/s_j²), and a_j and b_j ~
+/// N(0, 1/K).
+class Exponentials : public Layer<Exponentials> {
+ public:
+  /// Throws an Error unless options.exponentials is at least 1.
+  Exponentials(std::int64_t channels, const TnnConfig& options, const Init& init);
+  /// Returns t_k for the lags first <= k < last, (last-first, channels).
+  Tensor operator()(std::int64_t first, std::int64_t last) const;
+  /// Returns Re(lambda - 1), Im(lambda), a and b: (K, 4, channels). No tape records the call.
+  Tensor factors() const;
+  /// Lists the parameters and parts (see weft/layers.h).
+  template <class Visit>
+  void fields(Visit visit) const {
+    visit("nu", nu_);
+    visit("theta", theta_);
+    visit("a", a_);
+    visit("b", b_);
+  }
+
+ private:
+  Parameter nu_, theta_, a_, b_;  // (K, channels)
+};
+
 /// The Toeplitz neural operator (sections 3.2 and 3.4), x (b, h, n, dim): y_i = sum_j t_(i-j) x_j, over j <= i if
 /// causal, with t_k = act_type(gamma^|k| · rpe(p_k)). n may be any length. With use_decay, gamma is one number. With
 /// use_multi_decay, it is a learned value for each channel, gamma + (1 - gamma) · sigmoid(g), where g ~ N(0, 1)
@@ -204,6 +238,9 @@ class Rpe : public Layer<Rpe> {
 /// does not change. o_c is such that sigmoid(o_c) = exp(-1/s_c) for channel c of C, with the time scales
 /// s_c = L^(c/(C-1)). So the channels begin with time scales from 1 token to L tokens, and weight decay pulls them back
 /// to these.
+///
+/// With exponentials, t_k are the coefficients of Exponentials instead. The operator must be causal, and has neither an
+/// encoder nor a decay.
 ///
 /// When no tape records, the operator keeps the latest coefficients and their spectra until a thread writes a
 /// parameter. Copies of the operator share the parameters, the coefficients and the spectra. Several threads may call
@@ -221,21 +258,24 @@ class Tno : public Layer<Tno> {
   void fields(Visit visit) const {
     visit("gamma", gamma_);
     visit("rpe", rpe_);
+    visit("exponentials", exponentials_);
   }
 
   /// Returns the coefficients t (m, h·dim) for n positions, with channel = head·dim + d. If the operator is causal,
   /// they are those of the m = n lags 0 … n-1, otherwise those of the m = 2n-1 lags -(n-1) … n-1.
   Tensor coefficients(std::int64_t n) const;
   /// Returns only the coefficients of the lags first … last-1, (last-first, h·dim). They equal the coefficients of
-  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, par_type is 1 or 4, and
-  /// 0 <= first < last.
+  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, options() doesn't depend
+  /// on the length, and 0 <= first < last.
   Tensor coefficients(std::int64_t first, std::int64_t last) const;
   /// Returns a lag L such that the coefficients of all lags k >= L are together smaller than the rounding error,
   /// however many there are. In each channel, Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53
   /// in f64, or all coefficients are 0. L follows from |t_k| <= gamma^k · max |rpe|. The weights of the encoder's last
   /// layer give an upper bound of this maximum over all positions. Returns the largest int64 if there is no such L: if
-  /// gamma is 1, or if act_type is not 0 at 0. Call it only for a causal operator with par_type 1 or 4.
+  /// gamma is 1, or if act_type is not 0 at 0. Call it only for a causal operator with par_type 1 or 4, without exponentials.
   std::int64_t significant_lags() const;
+  /// The exponentials, if options().exponentials is above 0.
+  const std::optional<Exponentials>& exponentials() const noexcept { return exponentials_; }
   /// The options that the constructor received.
   const TnnConfig& options() const noexcept { return options_; }
   /// Whether y_i sees only the x_j with j <= i.
@@ -254,8 +294,9 @@ class Tno : public Layer<Tno> {
   bool causal_;
   Activation act_type_;
   DType dtype_;
-  Rpe rpe_;
+  std::optional<Rpe> rpe_;
   Parameter gamma_;  // g (h, 1, dim), with use_multi_decay
+  std::optional<Exponentials> exponentials_;
   std::shared_ptr<detail::KeptToeplitz> kept_;
 };
 
@@ -403,7 +444,10 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   /// grow with n. With par_type 2 and 3, all coefficients change with the length, and so does everything that the
   /// layers computed for earlier tokens. Appending a token then costs a forward pass.
   ///
-  /// After several tokens are appended at once, the model keeps the coefficients for later streams, at most 512 MiB,
+  /// With exponentials, the stream computes y by a recurrence. For each layer and text it stores exponentials · 2 · d1
+  /// numbers, whatever n is, and appending a token takes the same time for every n.
+  ///
+  /// Without exponentials, after several tokens are appended at once, the model keeps the coefficients for later streams, at most 512 MiB,
   /// until a thread writes a parameter.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
@@ -416,6 +460,10 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
 
  private:
   class WEFT_HIDDEN Stream;
+  class WEFT_HIDDEN RecurrentStream;
+  std::unique_ptr<TokenStream> recurrent_stream() const;
+  std::int64_t recurrent_stream_bytes() const noexcept;
+  Tensor last_logits(const Tensor& tokens, const std::function<Tensor(const Tensor& v, std::size_t layer)>& mix) const;
   Tensor embed(const Tensor& tokens) const;
   Tensor embed(const ModelInput& input) const;
   Tensor encode(const ModelInput& input, const Random* dropout) const;

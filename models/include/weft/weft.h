@@ -54,6 +54,7 @@
 #include "weft/random.h"
 #include "weft/ranks.h"
 #include "weft/recompute.h"
+#include "weft/recurrent_tnn.h"
 #include "weft/retrieval_meter.h"
 #include "weft/row_data.h"
 #include "weft/rows.h"
