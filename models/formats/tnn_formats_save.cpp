@@ -26,6 +26,7 @@ void check(const TnnFormat& format, TnnConfig config) {
   if (format.is_fairseq && last_norm(config) != "layernorm") has_no("a norm before the head other than layernorm");
   if (config.par_type == 4) has_no("positions as waves (par_type 4)");
   if (config.time_scales > 0) has_no("time_scales");
+  if (config.exponentials > 0) has_no("exponentials");
   if (config.head != "mean") has_no("the head \"" + config.head + "\"");
   if (config.causal) has_no("the option causal, except by the task causal-lm");
   for (std::string* act : {&config.act, &config.rpe_act, &config.act_type, &config.glu_act})

@@ -53,7 +53,7 @@ void qr_step(Matrix& a, int64_t last, Number shift) {
   for (int64_t i = 0; i <= last; ++i) a(i, i) -= shift;
   for (int64_t k = 0; k < last; ++k) {
     const double length = std::hypot(std::abs(a(k, k)), std::abs(a(k + 1, k)));
-    const Number c = length == 0 ? 1 : a(k, k) / length, s = length == 0 ? 0 : a(k + 1, k) / length;
+    const Number c = length == 0 ? Number(1) : a(k, k) / length, s = length == 0 ? Number(0) : a(k + 1, k) / length;
     rotations.emplace_back(c, s);
     for (int64_t j = k; j <= last; ++j) {
       const Number x = a(k, j), y = a(k + 1, j);

@@ -60,10 +60,10 @@ Exponentials::Exponentials(std::int64_t channels, const TnnConfig& options, cons
 Tensor Exponentials::operator()(std::int64_t first, std::int64_t last) const {
   const std::int64_t m = last - first, blocks = (m + block - 1) / block, channels = nu_.value().size(1);
   const Tensor alpha = exp(nu_), theta = theta_, a = a_, b = b_;
-  const Powers far(alpha, theta, lags_from(first, block, blocks)), near(alpha, theta, lags_from(0, 1, block));
-  const Tensor re = add(mul(a, far.re), mul(b, far.im)), im = sub(mul(a, far.im), mul(b, far.re));
+  const Powers coarse(alpha, theta, lags_from(first, block, blocks)), fine(alpha, theta, lags_from(0, 1, block));
+  const Tensor re = add(mul(a, coarse.re), mul(b, coarse.im)), im = sub(mul(a, coarse.im), mul(b, coarse.re));
   const Tensor left = permute(concat({re, neg(im)}, 1), {2, 0, 1});           // (channels, m/B, 2 K)
-  const Tensor right = permute(concat({near.re, near.im}, 1), {2, 1, 0});     // (channels, 2 K, B)
+  const Tensor right = permute(concat({fine.re, fine.im}, 1), {2, 1, 0});     // (channels, 2 K, B)
   const Tensor t = reshape(matmul(left, right), {channels, blocks * block});  // (channels, lags)
   return permute(slice(t, 1, 0, m), {1, 0});
 }

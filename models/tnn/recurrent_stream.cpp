@@ -101,12 +101,12 @@ std::unique_ptr<TokenStream> Tnn::recurrent_stream() const {
   return guard_memory("generate", [&] { return std::make_unique<RecurrentStream>(*this); });
 }
 
-// The states before and after a token.
+// The factors, and the states before and after a token.
 std::int64_t Tnn::recurrent_stream_bytes() const noexcept {
   std::int64_t channels = 0;
   for (const TnnLayer& layer : layers_) channels += layer.token_mixer().d1();
   const auto element = dtype_size(embedding_.weight.value().dtype() == DType::f64 ? DType::f64 : DType::f32);
-  return 2 * 2 * config_.exponentials * channels * static_cast<std::int64_t>(element);
+  return (4 + 2 * 2) * config_.exponentials * channels * static_cast<std::int64_t>(element);
 }
 
 }  // namespace weft

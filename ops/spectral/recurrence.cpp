@@ -18,8 +18,9 @@ Tensor run_recurrence(const Tensor& v, const Tensor& factors, Tensor& state) {
     using T = element_of<decltype(type)>;
     const T *from = state.data<T>(), *with = factors.data<T>(), *in = v.data<T>();
     T *to = after.mutable_data<T>(), *out = y.mutable_data<T>();
+    const auto& kernel = kernels<RecurrenceKernels<T>>();
     Context::current().parallel_for(d, grain, [&](std::int64_t c, std::int64_t end) {
-      kernels<RecurrenceKernels<T>>().run(n, terms, end - c, d, with + c, from + c, in + c, to + c, out + c);
+      kernel.run(n, terms, end - c, d, with + c, from + c, in + c, to + c, out + c);
     });
   });
   state = after;

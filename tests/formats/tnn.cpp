@@ -239,6 +239,7 @@ TEST_CASE("TNN forms: models that the formats can't represent are refused") {
     CHECK(contains(refused(format, tnn(R"(,"head":"last")")), "the format does not support the head \"last\""));
     CHECK(contains(refused(format, tnn(R"(,"use_decay":false,"use_multi_decay":true,"time_scales":9)")),
                    "the format does not support time_scales"));
+    CHECK(contains(refused(format, tnn(R"(,"exponentials":3)")), "the format does not support exponentials"));
     CHECK(contains(refused(format, tnn(R"(,"rpe_act":"tanh")")), "the format does not support the activation tanh"));
     CHECK(contains(refused(format, {"gmlp", Task::causal_lm, 7, 0, R"({"d_model":6})"}),
                    "for the architecture tnn, but this model has the architecture gmlp"));

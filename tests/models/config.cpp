@@ -44,7 +44,7 @@ struct Own {
 
 // weft's own configs list all their fields.
 static_assert(detail::count_fields<GmlpConfig>() == 7);
-static_assert(detail::count_fields<TnnConfig>() == 29);
+static_assert(detail::count_fields<TnnConfig>() == 30);
 static_assert(detail::count_fields<FnetConfig>() == 14);
 
 }  // namespace

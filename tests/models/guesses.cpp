@@ -113,6 +113,7 @@ TEST_CASE("generate: with guesses, the text and the probabilities are the same, 
   } models[] = {{"gmlp", R"({"d_model":24,"layers":2,"seq_len":40})"},
                 {"gmlp", R"({"d_model":24,"layers":1,"seq_len":300})"},
                 {"tnn", R"({"d_model":24,"layers":2,"rpe_dim":8})"},
+                {"tnn", R"({"d_model":24,"layers":2,"exponentials":4})"},
                 {"tnn", R"({"d_model":8,"layers":1,"rpe_dim":4,"par_type":3})"}};
   for (const auto& [arch, config] : models) {
     const std::string options_of_model = config;

@@ -35,6 +35,8 @@ TEST_CASE("stream_bytes: a text takes at most the estimated memory, and not much
       {"tnn", R"({"d_model":64,"layers":1,"rpe_dim":4,"gamma":1})", DType::f64},
       {"tnn", R"({"d_model":64,"layers":2,"rpe_dim":4,"gamma":0.9})", DType::f32},
       {"tnn", R"({"d_model":64,"layers":1,"rpe_dim":4,"gamma":0.99})", DType::f32},
+      {"tnn", R"({"d_model":64,"layers":2,"exponentials":8})", DType::f32},
+      {"tnn", R"({"d_model":64,"layers":1,"exponentials":2})", DType::f64},
   };
   for (const auto& [arch, config, dtype] : models) {
     const std::string options_of_model = config;

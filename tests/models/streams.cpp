@@ -35,6 +35,8 @@ constexpr struct {
     {"tnn", R"({"d_model":6,"layers":1,"norm_type":"simplermsnorm","final_norm":"layernorm","tied":false})"},
     {"tnn", R"({"d_model":6,"layers":1,"par_type":2})"},
     {"tnn", R"({"d_model":6,"layers":1,"par_type":3})"},
+    {"tnn", R"({"d_model":6,"layers":2,"heads":2,"exponentials":3})"},
+    {"tnn", R"({"d_model":20,"layers":1,"exponentials":1,"prenorm":false})"},
     {"tnn", R"({"d_model":6,"layers":2,"par_type":4,"gamma":0.9})"},
 };
 
@@ -432,6 +434,7 @@ TEST_CASE("token streams: a slow stream states the reason") {
   CHECK(made("tnn", "{}", DType::f32)->why_stream_is_slow().empty());
   CHECK(made("tnn", R"({"par_type":2})", DType::f32)->why_stream_is_slow().rfind("with par_type 2 ", 0) == 0);
   CHECK(made("tnn", R"({"par_type":4})", DType::f32)->why_stream_is_slow().empty());
+  CHECK(made("tnn", R"({"par_type":2,"exponentials":2})", DType::f32)->why_stream_is_slow().empty());
   CHECK(made("tnn", R"({"par_type":3})", DType::f32)->why_stream_is_slow().rfind("with par_type 3 ", 0) == 0);
 }
 

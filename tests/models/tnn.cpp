@@ -45,8 +45,21 @@ struct TnnByFormulas {
     return odds / (1 + odds);
   }
 
+  // Returns Σ_j exp(-exp(nu_j) k) (a_j cos(theta_j k) + b_j sin(theta_j k)) for each channel (d1).
+  std::vector<double> exponentials(const std::string& name, double k) const {
+    const auto values = [&](const char* of) { return p.at(name + "exponentials." + of).to_vector<double>(); };
+    const auto nu = values("nu"), theta = values("theta"), a = values("a"), b = values("b");
+    const auto terms = config.at("exponentials").get<std::size_t>();
+    std::vector<double> t(nu.size() / terms, 0);
+    for (std::size_t i = 0; i < nu.size(); ++i)
+      t[i % t.size()] +=
+          std::exp(-std::exp(nu[i]) * k) * (a[i] * std::cos(theta[i] * k) + b[i] * std::sin(theta[i] * k));
+    return t;
+  }
+
   // Returns the coefficients (d1) for lag k in a sequence of length n.
   std::vector<double> coefficients(const std::string& name, double k, double n) const {
+    if (config.contains("exponentials")) return exponentials(name, k);
     Tensor x = project(name + "rpe.pos_proj", tnn_position(config.at("par_type"), k, n));
     const auto layer = [&](const std::string& l, const Tensor& in) {
       return project(name + "rpe." + l + ".2", activation(norm(name + "rpe." + l + ".0", in), act("rpe_act")));
@@ -137,6 +150,8 @@ TEST_CASE("TNN models follow their formulas: every option of the config, random 
                              R"("layers":0)",
                              R"("par_type":3)",
                              R"("tied":false)",
+                             R"("exponentials":3,"causal":true)",
+                             R"("exponentials":1,"causal":true,"heads":1,"use_decay":false,"par_type":2)",
                              R"("final_norm":"simplermsnorm")",
                              R"("norm_type":"simplermsnorm","final_norm":"layernorm","tied":false)"}) {
       const std::string option = more;
@@ -242,6 +257,10 @@ TEST_CASE("TNN: errors") {
                        "[tnn head] expected one of mean, last, got \"first\"", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"time_scales":9})"),
                        "[Tno] time_scales is 0, or with use_multi_decay a number of tokens, got 9", Error);
+  CHECK_THROWS_WITH_AS(lm(R"({"exponentials":2})", Task::classifier),
+                       "[Tno] exponentials are only defined for the causal form", Error);
+  CHECK_THROWS_WITH_AS(lm(R"({"exponentials":2,"normalize":true})"),
+                       "[Tno] exponentials and normalize exclude each other", Error);
   CHECK_THROWS_WITH_AS(lm(R"({"norm_type":"batchnorm"})"),
                        "[norm] expected one of layernorm, simplermsnorm, got \"batchnorm\"", Error);
   for (const char* config : {R"({"depth":3})",
@@ -263,6 +282,7 @@ TEST_CASE("TNN: errors") {
                              R"({"d_model":1.5})",
                              R"({"use_decay":1})",
                              R"({"time_scales":-1,"use_decay":false,"use_multi_decay":true})",
+                             R"({"exponentials":-1})",
                              R"({"causal":1})"})
     CHECK_THROWS_AS(lm(config), Error);
 

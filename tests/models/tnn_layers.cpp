@@ -134,6 +134,16 @@ TEST_CASE("Tno: gradients") {
     }
 }
 
+TEST_CASE("Tno with exponentials: gradients") {
+  for (const std::int64_t terms : {1, 3}) {
+    TnnConfig options;
+    options.exponentials = terms;
+    const Tno tno(2, 3, options, true, init64);
+    CHECK(module_gradient_error(tno, random_tensor({{2, 2, 5, 3}}, 3)) <= 1e-6);
+    CHECK(module_gradient_error(tno, random_tensor({{1, 2, 70, 3}}, 3)) <= 1e-6);  // more than a block of lags
+  }
+}
+
 TEST_CASE("Gtu, TnnLayer: gradients") {
   const Tensor x = random_tensor({{2, 5, 4}}, 3);
   for (const char* norm_type : norm_types)

@@ -31,6 +31,7 @@
 #include "spectral/kernels/fft_four_step.h"
 #include "spectral/kernels/fft_real.h"
 #include "spectral/kernels/lagged_products.h"
+#include "spectral/kernels/recurrence.h"
 #include "spectral/kernels/toeplitz_naive.h"
 #include "spectral/kernels/toeplitz_ring.h"
 #include "weft/context.h"
@@ -102,6 +103,7 @@ TEST_CASE("dispatch: every family has kernels for every instruction set") {
   check_family_of_all_types<SoftmaxKernels>();
   check_family_of_all_types<SpatialGateKernels>();
   check_family_of_both_types<LaggedProductsKernels>();
+  check_family_of_both_types<RecurrenceKernels>();
   check_family_of_both_types<ToeplitzNaiveKernels>();
   check_family_of_all_types<UnaryKernels>();
   check_family<QuantizedKernels<float>>(false);  // `widen` may be null

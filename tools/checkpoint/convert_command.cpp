@@ -112,9 +112,8 @@ Command convert_command(CLI::App& weft, weft::Ranks*) {
   add_text(*command, "out", "OUT", o->out, "Folder that the converted checkpoint is written to");
   command->footer(
       "Formats:\n" + formats() +
-      "  recurrent: only --to, weft's format; replaces the coefficients of a TNN language model by sums of\n"
-      "    exponentials, so that generating a token takes the same time and memory after any number of\n"
-      "    tokens; prints the error of each layer's coefficients\n"
+      "  recurrent: weft's format, only as OUT; the coefficients of a TNN language model become sums of\n"
+      "    exponentials, so that a token takes the same time and memory after a text of any length\n"
       "A state dict is a file model.safetensors, or the folder that contains the file. For TNNs and for\n"
       "g-mlp-pytorch's gMLPs, a config.json in the same folder contains the model's arguments.\n"
       "tools/pt_to_safetensors.py makes both files from .pt and .bin files.\n"
