@@ -75,7 +75,8 @@ class Tnn::RecurrentStream : public StreamOf<Tnn::RecurrentStream, RecurrentText
     return text;
   }
 
-  // Mixes the new tokens v (b, n, d1). Row i continues the state *state(i), which becomes the state after its last token.
+  // Mixes the new tokens v (b, n, d1). Row i continues the state *state(i), and replaces it by the state after its last
+  // token.
   template <class State>
   Tensor mix(const Tensor& v, std::size_t layer, State state) {
     std::vector<Tensor> sums;

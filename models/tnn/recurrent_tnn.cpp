@@ -43,6 +43,13 @@ double dot(const double* x, const double* y, int64_t n) {
   return sum;
 }
 
+// Subtracts from x its projection on y, whose length is 1, and returns the factor of y.
+double remove_part(const double* y, double* x, int64_t n) {
+  const double part = dot(y, x, n);
+  for (int64_t k = 0; k < n; ++k) x[k] -= part * y[k];
+  return part;
+}
+
 // Makes the rows of q (rows, n) orthonormal by the modified Gram-Schmidt method. Returns the lengths that the rows had
 // after the earlier rows were projected out.
 Numbers orthonormalize(double* q, int64_t rows, int64_t n) {
@@ -50,10 +57,7 @@ Numbers orthonormalize(double* q, int64_t rows, int64_t n) {
   for (int64_t i = 0; i < rows; ++i) {
     double* row = q + i * n;
     for (int again = 0; again < 2; ++again)  // the second pass removes the rounding errors of the first
-      for (int64_t j = 0; j < i; ++j) {
-        const double part = dot(q + j * n, row, n);
-        for (int64_t k = 0; k < n; ++k) row[k] -= part * q[j * n + k];
-      }
+      for (int64_t j = 0; j < i; ++j) (void)remove_part(q + j * n, row, n);
     const double length = std::sqrt(dot(row, row, n));
     lengths.push_back(length);
     for (int64_t k = 0; k < n && length > 0; ++k) row[k] /= length;
@@ -109,17 +113,35 @@ std::vector<Pole> poles_of(const Numbers& t, int64_t terms) {
   }
 }
 
-// Finds the a and b that minimize Σ_k (t_k - Σ_j (a_j Re λ_j^k + b_j Im λ_j^k))² + ridge² Σ_j (a_j² + b_j²). The columns
-// of the least squares problem are the rows of `basis`; each has an element more for each term of the ridge. With
-// t as the last row, Gram-Schmidt gives a triangular matrix R, and R x = Qᵀ t.
-void fit_factors(const Numbers& t, Sum& sum) {
-  const int64_t terms = std::ssize(sum.nu), lags = std::ssize(t), columns = 2 * terms, n = lags + columns;
-  Numbers basis(static_cast<std::size_t>(columns * n), 0), target(t);
-  target.resize(static_cast<std::size_t>(n), 0);
+// Returns the x that minimizes ‖Σ_i x_i row_i - target‖₂ for the rows of `rows` (count, n). The
+// rows become orthonormal by the modified Gram-Schmidt method, which gives a triangular matrix R, and R x = Q target.
+Numbers least_squares(Numbers rows, Numbers target) {
+  const int64_t n = std::ssize(target), count = std::ssize(rows) / n;
+  Numbers x(static_cast<std::size_t>(count)), r(static_cast<std::size_t>(count * count), 0);
+  const auto at = [](int64_t i) { return static_cast<std::size_t>(i); };
+  for (int64_t i = 0; i < count; ++i) {
+    double* row = rows.data() + i * n;
+    for (int64_t j = 0; j < i; ++j) r[at(j * count + i)] = remove_part(rows.data() + j * n, row, n);
+    const double length = r[at(i * count + i)] = std::sqrt(dot(row, row, n));
+    for (int64_t k = 0; k < n; ++k) row[k] /= length;
+    x[at(i)] = remove_part(row, target.data(), n);
+  }
+  for (int64_t i = count - 1; i >= 0; --i) {
+    for (int64_t j = i + 1; j < count; ++j) x[at(i)] -= r[at(i * count + j)] * x[at(j)];
+    x[at(i)] /= r[at(i * count + i)];
+  }
+  return x;
+}
+
+// Finds the a and b that minimize Σ_k (t_k - Σ_j (a_j Re λ_j^k + b_j Im λ_j^k))² + ridge² Σ_j (a_j² + b_j²). A row of
+// the least squares problem has the powers of a λ_j, and after them the ridge as one of 2K more elements.
+void fit_factors(Numbers t, Sum& sum) {
+  const int64_t terms = std::ssize(sum.nu), lags = std::ssize(t), n = lags + 2 * terms;
+  Numbers rows(static_cast<std::size_t>(2 * terms * n), 0);
   for (int64_t j = 0; j < terms; ++j) {
     const auto at = static_cast<std::size_t>(j);
     const Pole pole = std::polar(std::exp(-std::exp(sum.nu[at])), sum.theta[at]);
-    double *re = basis.data() + 2 * j * n, *im = re + n;
+    double *re = rows.data() + 2 * j * n, *im = re + n;
     Pole power = 1;
     for (int64_t k = 0; k < lags; ++k, power *= pole) {
       re[k] = power.real();
@@ -127,29 +149,11 @@ void fit_factors(const Numbers& t, Sum& sum) {
     }
     re[lags + 2 * j] = im[lags + 2 * j + 1] = ridge;
   }
-  Numbers x(static_cast<std::size_t>(columns)), r(static_cast<std::size_t>(columns * columns), 0);
-  for (int64_t i = 0; i < columns; ++i) {
-    double* row = basis.data() + i * n;
-    for (int64_t j = 0; j < i; ++j) {
-      const double *earlier = basis.data() + j * n, part = dot(earlier, row, n);
-      r[static_cast<std::size_t>(j * columns + i)] = part;
-      for (int64_t k = 0; k < n; ++k) row[k] -= part * earlier[k];
-    }
-    const double length = std::sqrt(dot(row, row, n));
-    r[static_cast<std::size_t>(i * columns + i)] = length;
-    for (int64_t k = 0; k < n; ++k) row[k] /= length;
-    const double part = x[static_cast<std::size_t>(i)] = dot(row, target.data(), n);
-    for (int64_t k = 0; k < n; ++k) target[static_cast<std::size_t>(k)] -= part * row[k];
-  }
-  for (int64_t i = columns - 1; i >= 0; --i) {
-    double& value = x[static_cast<std::size_t>(i)];
-    for (int64_t j = i + 1; j < columns; ++j)
-      value -= r[static_cast<std::size_t>(i * columns + j)] * x[static_cast<std::size_t>(j)];
-    value /= r[static_cast<std::size_t>(i * columns + i)];
-  }
-  for (int64_t j = 0; j < terms; ++j) {
-    sum.a.push_back(x[static_cast<std::size_t>(2 * j)]);
-    sum.b.push_back(x[static_cast<std::size_t>(2 * j + 1)]);
+  t.resize(static_cast<std::size_t>(n), 0);
+  const Numbers x = least_squares(std::move(rows), std::move(t));
+  for (std::size_t i = 0; i < x.size(); i += 2) {
+    sum.a.push_back(x[i]);
+    sum.b.push_back(x[i + 1]);
   }
 }
 

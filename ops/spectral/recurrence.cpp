@@ -11,7 +11,7 @@ namespace weft::detail {
 Tensor run_recurrence(const Tensor& v, const Tensor& factors, Tensor& state) {
   const std::int64_t n = v.size(0), d = v.size(1), terms = factors.size(0);
   Tensor y = Tensor::empty(v.shape(), v.dtype()), after = Tensor::empty(state.shape(), v.dtype());
-  // Channels per task: whole cache lines of at least 16 elements.
+  // Channels of a task, a multiple of 64, so that tasks do not write to the same cache lines of aligned rows.
   const std::int64_t grain =
       (std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, n * terms)) + 63) / 64 * 64;
   with_real("recurrence", v.dtype(), [&](auto* type) {

@@ -265,14 +265,15 @@ class Tno : public Layer<Tno> {
   /// they are those of the m = n lags 0 … n-1, otherwise those of the m = 2n-1 lags -(n-1) … n-1.
   Tensor coefficients(std::int64_t n) const;
   /// Returns only the coefficients of the lags first … last-1, (last-first, h·dim). They equal the coefficients of
-  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, options() doesn't depend
-  /// on the length, and 0 <= first < last.
+  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, options() don't depend on
+  /// the length, and 0 <= first < last.
   Tensor coefficients(std::int64_t first, std::int64_t last) const;
   /// Returns a lag L such that the coefficients of all lags k >= L are together smaller than the rounding error,
   /// however many there are. In each channel, Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53
   /// in f64, or all coefficients are 0. L follows from |t_k| <= gamma^k · max |rpe|. The weights of the encoder's last
   /// layer give an upper bound of this maximum over all positions. Returns the largest int64 if there is no such L: if
-  /// gamma is 1, or if act_type is not 0 at 0. Call it only for a causal operator with par_type 1 or 4, without exponentials.
+  /// gamma is 1, or if act_type is not 0 at 0. Call it only for a causal operator with par_type 1 or 4 and without
+  /// exponentials.
   std::int64_t significant_lags() const;
   /// The exponentials, if options().exponentials is above 0.
   const std::optional<Exponentials>& exponentials() const noexcept { return exponentials_; }
@@ -447,8 +448,8 @@ class Tnn : public ModelOf<Tnn, TnnConfig> {
   /// With exponentials, the stream computes y by a recurrence. For each layer and text it stores exponentials · 2 · d1
   /// numbers, whatever n is, and appending a token takes the same time for every n.
   ///
-  /// Without exponentials, after several tokens are appended at once, the model keeps the coefficients for later streams, at most 512 MiB,
-  /// until a thread writes a parameter.
+  /// Without exponentials, after several tokens are appended at once, the model keeps the coefficients for later
+  /// streams, at most 512 MiB, until a thread writes a parameter.
   std::unique_ptr<TokenStream> stream() const override;
   std::string why_stream_is_slow() const override;
   /// The memory for a text that is alone. Texts of one stream share their coefficients, so several texts take less.
