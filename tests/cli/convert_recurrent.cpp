@@ -13,7 +13,7 @@ namespace weft::test {
 namespace {
 
 // Saves a TNN language model with that config.
-void save(const std::string& folder, const std::string& config, Task task = Task::causal_lm) {
+void save_model(const std::string& folder, const std::string& config, Task task = Task::causal_lm) {
   const auto tokenizer = characters(small_text(), task);
   CheckpointInfo info;
   info.length = 16;
@@ -28,7 +28,7 @@ TEST_CASE("weft convert --to recurrent: the new checkpoint has nearly the same l
   const TemporaryFolder folder;
   const std::string in = folder / "in", out = folder / "out", again = folder / "again";
   folder.write("text", small_text());
-  save(in, "{" + small + R"(,"gamma":0.9})");
+  save_model(in, "{" + small + R"(,"gamma":0.9})");
   const Outcome made = weft("convert " + in + " " + out + " --to recurrent --exponentials 8 --lags 200");
   CAPTURE(made.err);
   REQUIRE(made.code == 0);
@@ -57,10 +57,10 @@ TEST_CASE("weft convert --to recurrent: models and options that it refuses") {
     CHECK(fails_with(weft("convert " + (folder / in) + " " + (folder / "out") + options), code, what));
     CHECK_FALSE(std::filesystem::exists(folder / "out"));
   };
-  save(folder / "plain", "{" + small + "}");
-  save(folder / "length", "{" + small + R"(,"par_type":2})");
-  save(folder / "normalize", "{" + small + R"(,"normalize":true,"act_type":"exp"})");
-  save(folder / "masked", "{" + small + "}", Task::masked_lm);
+  save_model(folder / "plain", "{" + small + "}");
+  save_model(folder / "length", "{" + small + R"(,"par_type":2})");
+  save_model(folder / "normalize", "{" + small + R"(,"normalize":true,"act_type":"exp"})");
+  save_model(folder / "masked", "{" + small + "}", Task::masked_lm);
   refused("length", " --to recurrent", 1, "expected a TNN with par_type 1 or 4, got par_type 2");
   refused("normalize", " --to recurrent", 1, "expected a TNN without normalize");
   refused("masked", " --to recurrent", 1, "expected a causal language model of the architecture tnn");

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <complex>
 
+#include "internal/weft/detail/recurrence.h"
 #include "op_table.h"
 #include "weft/context.h"
-#include "weft/detail/recurrence.h"
 
 namespace weft::test {
 namespace {

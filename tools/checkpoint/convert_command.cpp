@@ -110,19 +110,18 @@ Command convert_command(CLI::App& weft, weft::Ranks*) {
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");
   add_text(*command, "in", "IN", o->in, "Checkpoint to convert: a folder or a file");
   add_text(*command, "out", "OUT", o->out, "Folder that the converted checkpoint is written to");
-  command->footer(
-      "Formats:\n" + formats() +
-      "  recurrent: weft's format, only as OUT; the coefficients of a TNN language model become sums of\n"
-      "    exponentials, so that a token takes the same time and memory after a text of any length\n"
-      "A state dict is a file model.safetensors, or the folder that contains the file. For TNNs and for\n"
-      "g-mlp-pytorch's gMLPs, a config.json in the same folder contains the model's arguments.\n"
-      "tools/pt_to_safetensors.py makes both files from .pt and .bin files.\n"
-      "Prints what was left out and what the format of OUT can't represent. The commands classify,\n"
-      "fill-mask, eval and info accept any checkpoint that names its format, without conversion.\n"
-      "Examples:\n"
-      "  weft convert fnet-base fnet\n"
-      "  weft convert news fnet-news --to huggingface-fnet\n"
-      "  weft convert tnn-lm tnn --from fairseq-tnn\n"
-      "  weft convert lm lm-recurrent --to recurrent --exponentials 32");
+  command->footer("Formats:\n" + formats() +
+                  "  recurrent: weft's format, only as OUT; the coefficients of a TNN language model become sums of\n"
+                  "    exponentials, so that a token takes the same time and memory after a text of any length\n"
+                  "A state dict is a file model.safetensors, or the folder that contains the file. For TNNs and for\n"
+                  "g-mlp-pytorch's gMLPs, a config.json in the same folder contains the model's arguments.\n"
+                  "tools/pt_to_safetensors.py makes both files from .pt and .bin files.\n"
+                  "Prints what was left out and what the format of OUT can't represent. The commands classify,\n"
+                  "fill-mask, eval and info accept any checkpoint that names its format, without conversion.\n"
+                  "Examples:\n"
+                  "  weft convert fnet-base fnet\n"
+                  "  weft convert news fnet-news --to huggingface-fnet\n"
+                  "  weft convert tnn-lm tnn --from fairseq-tnn\n"
+                  "  weft convert lm lm-recurrent --to recurrent --exponentials 32");
   return {command, [o] { return convert(*o); }};
 }
