@@ -56,8 +56,8 @@ Tensor through_layers(const std::vector<Layer>& layers, Tensor x, const Random* 
 // undefined. For bf16 input the mean is computed in f32. The mean is zero if all tokens are padding.
 Tensor mean_of_tokens(const Tensor& x, const Tensor& tokens);
 
-// Returns the last of the tokens (b, n) in x (b, n, d) that is not padding (0), or the last of all if `tokens` is
-// undefined: (b, d). It is zero if all tokens are padding.
+// Returns x (b, n, d) at the last of each row's tokens (b, n) that is not padding (0), or at the last position if
+// `tokens` is undefined: (b, d). The result is zero for a row that has only padding.
 Tensor last_token(const Tensor& x, const Tensor& tokens);
 
 // Returns the version of each parameter's value, in the order of the parameters.

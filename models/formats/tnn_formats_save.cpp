@@ -17,7 +17,7 @@ std::string last_norm(const TnnConfig& config) {
   return config.final_norm.empty() ? config.norm_type : config.final_norm;
 }
 
-void check(const TnnFormat& format, TnnConfig config) {
+void check(const TnnFormat& format, TnnConfig config, Task task) {
   const auto has_no = [&](const std::string& what) {
     refuse_to_write(format.name, "the format does not support " + what);
   };
@@ -27,8 +27,8 @@ void check(const TnnFormat& format, TnnConfig config) {
   if (config.par_type == 4) has_no("positions as waves (par_type 4)");
   if (config.time_scales > 0) has_no("time_scales");
   if (config.exponentials > 0) has_no("exponentials");
-  if (config.head != "mean") has_no("the head \"" + config.head + "\"");
-  if (config.causal) has_no("the option causal, except by the task causal-lm");
+  if (task != Task::causal_lm && config.head != "mean") has_no("the head \"" + config.head + "\"");
+  if (task != Task::causal_lm && config.causal) has_no("causal layers for the task " + std::string(task_name(task)));
   for (std::string* act : {&config.act, &config.rpe_act, &config.act_type, &config.glu_act})
     if (activation_there(activation_from_name(*act)) == nullptr) has_no("the activation " + *act);
 }
@@ -70,7 +70,7 @@ std::vector<std::string> save(const TnnFormat& format, const std::string& folder
   const Model& model = *checkpoint.model;
   check_writable(format.name, model, TnnConfig::arch, format.tasks);
   const auto config = config_from_json<TnnConfig>(TnnConfig::arch, model.config());
-  check(format, config);
+  check(format, config, model.task());
   std::vector<std::pair<std::string, Tensor>> tensors;
   for (const auto& [name, parameter] : model.parameters()) {
     tensors.emplace_back(their(format, name), parameter.value());

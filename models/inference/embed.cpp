@@ -39,7 +39,7 @@ namespace {
 void check_first_token(const Model& model) {
   const auto config = nlohmann::json::parse(model.config());
   const bool has_layers = config.value("layers", nlohmann::json()) != 0;
-  const bool is_causal = task_kind(model.task()).causal || config.value("causal", false);
+  const bool is_causal = task_kind(model.task()).causal || config.value("causal", nlohmann::json()) == true;
   const char* why = model.task() == Task::retrieval ? "a model of the task retrieval already outputs one vector"
                     : is_causal                     ? "the first token of a causal model sees no other token"
                     : !has_layers                   ? "the first token of a model without layers sees no other token"

@@ -23,6 +23,7 @@ using Pole = std::complex<double>;
 
 // Steps of the subspace iteration. The singular values of the coefficients fall so quickly that more change nothing.
 constexpr int subspace_steps = 6;
+constexpr int64_t most_lags = 8192;
 // Directions whose singular value is smaller than this fraction of the largest one are rounding errors of f32.
 constexpr double rank_tolerance = 1e-7;
 // The smallest weight of (a, b) compared with the squared error of the fit. It avoids large terms that cancel.
@@ -103,7 +104,8 @@ std::vector<Pole> poles_of(const Tensor& q, int64_t order) {
 // Returns at most `terms` poles. A real matrix of order K has K to K/2 poles with Im λ >= 0, so the order begins with
 // 2K and is reduced until there are few enough.
 std::vector<Pole> poles_of(const Numbers& t, int64_t terms) {
-  const Tensor q = largest_directions(t, 2 * terms);
+  const int64_t m = (std::ssize(t) + 1) / 2;                           // of the Hankel matrix
+  const Tensor q = largest_directions(t, std::min(2 * terms, m - 1));  // all m directions have no shift
   int64_t order = q.size(0);
   if (order == 0) return {};
   while (true) {
@@ -224,8 +226,8 @@ void check(const Tnn* tnn, int64_t exponentials, int64_t lags) {
   if (config.normalize) refuse("a TNN without normalize, whose divisor is not a recurrence");
   if (quantized_to(tnn->parameters())) refuse("a model that is not quantized: use the original model");
   if (exponentials < 1) refuse("at least 1 exponential, got " + std::to_string(exponentials));
-  if (lags < 4 * exponentials || lags > 1 << 16)
-    refuse("at least 4 lags for each exponential, and at most 65536 lags, got " + std::to_string(lags) + " lags and " +
+  if (exponentials > lags / 4 || lags > most_lags)
+    refuse("at least 4 lags for each exponential, and at most 8192 lags, got " + std::to_string(lags) + " lags and " +
            std::to_string(exponentials) + " exponentials");
 }
 
@@ -240,13 +242,15 @@ RecurrentTnn recurrent_tnn(const Model& model, int64_t exponentials, int64_t lag
     config.exponentials = exponentials;
     ModelSpec spec = model_spec(config, model.task(), model.vocabulary());
     spec.input = model.input();
-    auto to = std::make_unique<Tnn>(spec, Init{});
+    auto to = std::make_unique<Tnn>(spec, Init{Random(0), model.parameters().front().second.value().dtype()});
     copy_common_parameters(model, *to);
     RecurrentTnn made;
     for (std::size_t i = 0; i < from->layers().size(); ++i) {
       const Tno &old = from->layers()[i].token_mixer().toep(), &now = to->layers()[i].token_mixer().toep();
       fit(old, *now.exponentials(), exponentials, lags);
       made.errors.push_back(relative_error(now.coefficients(0, lags), old.coefficients(0, lags)));
+      if (!std::isfinite(made.errors.back()))
+        throw Error("[recurrent_tnn] layer " + std::to_string(i + 1) + ": the coefficients are not finite numbers");
     }
     made.model = std::move(to);
     return made;

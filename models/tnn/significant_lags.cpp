@@ -88,7 +88,7 @@ std::vector<double> Tno::decay_rates() const {
 // gamma^L is rounded to 0. A token stream ignores the lags from L on. This changes y_i by at most 2^-24 Σ_(k < 64)
 // |t_k| max |v| in f32 (2^-53 instead of 2^-24 in f64).
 std::int64_t Tno::significant_lags() const {
-  if (detail::activation_lift(act_type_) > 0) return all_lags;
+  if (exponentials_ || detail::activation_lift(act_type_) > 0) return all_lags;
   const double rounding = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-53, vanishing = dtype_ == DType::f32 ? 0x1p-151 : 0;
   const std::vector<double> rates = decay_rates(), bounds = rpe_->bounds(), sums = first_sums(coefficients(0, 64));
   double lags = 1;

@@ -14,6 +14,9 @@ using namespace detail;
 
 namespace {
 
+// In f32, the decay of a longer time scale would be 1.
+constexpr std::int64_t longest_time_scale = 1 << 17;
+
 const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& options, bool causal) {
   if (h < 1 || dim < 1)
     throw Error("[Tno] expected h and dim of at least 1, got " + std::to_string(h) + " and " + std::to_string(dim));
@@ -24,9 +27,11 @@ const TnnConfig& checked(std::int64_t h, std::int64_t dim, const TnnConfig& opti
     throw Error(
         "[Tno] use_decay and use_multi_decay exclude each other: to use use_multi_decay, set use_decay to false (its "
         "default is true)");
-  if (options.time_scales < 0 || (options.time_scales > 0 && !options.use_multi_decay))
-    throw Error("[Tno] time_scales is 0, or with use_multi_decay a number of tokens, got " +
+  if (options.time_scales < 0 || options.time_scales > longest_time_scale)
+    throw Error("[Tno] expected time_scales of 0 to " + std::to_string(longest_time_scale) + ", got " +
                 std::to_string(options.time_scales));
+  if (options.time_scales > 0 && !options.use_multi_decay)
+    throw Error("[Tno] expected use_multi_decay for time_scales " + std::to_string(options.time_scales));
   if (!(options.gamma >= 0 && options.gamma <= 1))
     throw Error("[Tno] expected 0 <= gamma <= 1, got " + std::to_string(options.gamma));
   if (options.exponentials < 0)

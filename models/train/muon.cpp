@@ -3,7 +3,7 @@
 //   m = momentum m + (1 - momentum) g;  u = momentum m + (1 - momentum) g (Nesterov);  o ≈ U Vᵀ where u = U S Vᵀ;
 //   p = (1 - lr weight_decay) p - 0.2 √max(rows, columns) lr o.
 // The factor gives o the root mean square of AdamW's changes (section 2.2 of the second source), so that learning
-// rates and weight decays for AdamW are also suitable for Muon. AdamW updates vectors, embeddings and heads.
+// rates and weight decays for AdamW are also suitable for Muon. AdamW updates vectors, single rows and columns, embeddings and heads.
 #include "train/muon.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ constexpr double beta1 = 0.9, beta2 = 0.99, eps = 1e-8;  // of AdamW
 constexpr int iterations = 5;
 
 // The rows of an embedding or a head belong to symbols, and most gradients of an embedding are 0. Muon's authors use
-// AdamW for both.
+// AdamW for both. The parameters of a TNN's exponentials are numbers of single channels, not a matrix.
 bool is_table(const std::string& name) {
-  for (const std::string part : {"embedding.", "embeddings.", "head.", "classifier."})
+  for (const std::string part : {"embedding.", "embeddings.", "head.", "classifier.", "exponentials."})
     if (name.rfind(part, 0) == 0 || name.find("." + part) != name.npos) return true;
   return false;
 }
 
-// A single row or column has only one direction, so AdamW updates it, like a vector.
+// A single row or column has only one direction, so AdamW updates it.
 bool is_matrix(const Shape& shape) {
   return shape.size() >= 2 && shape[0] > 1 && std::any_of(shape.begin() + 1, shape.end(), [](auto n) { return n > 1; });
 }

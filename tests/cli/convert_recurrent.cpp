@@ -17,6 +17,8 @@ void save_model(const std::string& folder, const std::string& config, Task task 
   const auto tokenizer = characters(small_text(), task);
   CheckpointInfo info;
   info.length = 16;
+  info.card.about = "a model about lines";
+  info.card.validation = {{"loss", 0.125}};
   save_checkpoint(folder, *make_model({"tnn", task, tokenizer->size(), 0, config}, Init{Random(3)}), *tokenizer, info);
 }
 
@@ -43,7 +45,11 @@ TEST_CASE("weft convert --to recurrent: the new checkpoint has nearly the same l
   };
   for (const std::string length : {"16", "150"})
     CHECK(loss(out, length) == doctest::Approx(loss(in, length)).epsilon(1e-3));
-  CHECK(contains(weft("info " + out).out, R"("exponentials":8)"));
+  const std::string info = weft("info " + out).out;
+  CHECK(contains(info, R"("exponentials":8)"));
+  CHECK(contains(weft("info " + in).out, "0.125"));
+  CHECK(contains(info, "a model about lines"));
+  CHECK(!contains(info, "0.125"));  // a loss of the original
   CHECK(weft("generate " + out + " --prompt line --tokens 4").code == 0);
   CHECK(weft("convert " + out + " " + again).code == 0);
   CHECK(folder.read("again/model.safetensors") == folder.read("out/model.safetensors"));

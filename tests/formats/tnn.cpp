@@ -233,10 +233,12 @@ TEST_CASE("TNN forms: models that the formats can't represent are refused") {
                  "does not support gated Toeplitz units without biases"));
   CHECK(contains(refused("fairseq-tnn", tnn(R"(,"final_norm":"simplermsnorm")")),
                  "does not support a norm before the head other than"));
+  CHECK(contains(refused("tnn-pytorch", tnn(R"(,"causal":true)", Task::classifier)),
+                 "the format does not support causal layers for the task classifier"));
+  CHECK(contains(refused("tnn-pytorch", tnn(R"(,"head":"last")", Task::classifier)),
+                 "the format does not support the head \"last\""));
   for (const std::string format : {"fairseq-tnn", "tnn-pytorch"}) {
     CHECK(contains(refused(format, tnn(R"(,"par_type":4)")), "the format does not support positions as waves"));
-    CHECK(contains(refused(format, tnn(R"(,"causal":true)")), "the format does not support the option causal"));
-    CHECK(contains(refused(format, tnn(R"(,"head":"last")")), "the format does not support the head \"last\""));
     CHECK(contains(refused(format, tnn(R"(,"use_decay":false,"use_multi_decay":true,"time_scales":9)")),
                    "the format does not support time_scales"));
     CHECK(contains(refused(format, tnn(R"(,"exponentials":3)")), "the format does not support exponentials"));

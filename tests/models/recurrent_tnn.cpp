@@ -7,6 +7,7 @@
 #include <complex>
 
 #include "random_parameters.h"
+#include "same_parameters.h"
 #include "tnn/eigenvalues.h"
 #include "tnn_support.h"
 
@@ -95,10 +96,54 @@ TEST_CASE("recurrent_tnn: the new model has nearly the same coefficients and log
   }
 }
 
-TEST_CASE("recurrent_tnn: exponentials are found again, and unused ones are 0") {
+TEST_CASE("recurrent_tnn: a decay of 0, which no exponential has, and unused exponentials, which are 0") {
   const auto model = make_model({"tnn", Task::causal_lm, 7, 0, small_config(R"("gamma":0)")}, {Random(5), DType::f32});
-  const RecurrentTnn made = recurrent_tnn(*model, 2, 64);  // only lag 0 has a coefficient
+  const RecurrentTnn made = recurrent_tnn(*model, 4, 64);  // only lag 0 has a coefficient
   for (double error : made.errors) CHECK(error <= 1e-6);
+  for (const auto& [name, parameter] : made.model->parameters())
+    if (name.ends_with("exponentials.a") || name.ends_with("exponentials.b"))
+      CHECK(max_abs(slice(parameter.value(), 0, 1, 4)) == 0);
+}
+
+TEST_CASE("recurrent_tnn: the fewest lags, and models in f64") {
+  for (const DType dtype : {DType::f32, DType::f64})
+    for (const std::int64_t terms : {1, 2, 4, 16}) {
+      CAPTURE(terms);
+      const auto model = make_model({"tnn", Task::causal_lm, 7, 0, small_config(R"("gamma":0.9)")}, {Random(5), dtype});
+      const RecurrentTnn made = recurrent_tnn(*model, terms, 4 * terms);
+      CHECK(made.model->parameters().front().second.value().dtype() == dtype);
+      for (double error : made.errors) CHECK(error <= (terms == 1 ? 0.5 : 0.1));
+    }
+}
+
+TEST_CASE("recurrent_tnn: the same bits with any number of threads") {
+  const auto model =
+      make_model({"tnn", Task::causal_lm, 7, 0, small_config(R"("gamma":0.9)")}, {Random(5), DType::f32});
+  const auto made = [&](int threads) {
+    Context context;
+    context.set_threads(threads);
+    const ContextScope scope(context);
+    return recurrent_tnn(*model, 5, 60);
+  };
+  const RecurrentTnn one = made(1), three = made(3);
+  CHECK(one.errors == three.errors);
+  CHECK(same_parameters(*one.model, *three.model));
+}
+
+TEST_CASE("Exponentials: any nu gives finite coefficients, which are those of the stream") {
+  const auto model = small_model(Task::causal_lm, R"("exponentials":2)");
+  for (auto [name, parameter] : model->parameters())
+    if (name.ends_with("exponentials.nu")) {
+      Tensor nu = Tensor::full(parameter.value().shape(), 1e6, DType::f64);
+      Tensor first = slice(nu, 0, 0, 1);
+      raw::fill(first, -1e6);
+      parameter.assign(nu);
+    }
+  const Tensor tokens = random_tokens(1, 5), logits = (*model)(tokens);
+  CHECK(max_abs(logits) < 1e6);
+  const auto stream = model->stream();
+  const Tensor last = stream->append(tokens);
+  CHECK(max_difference(last, reshape(slice(logits, 1, 4, 5), {1, 7})) <= 1e-9);
 }
 
 TEST_CASE("recurrent_tnn: errors") {
@@ -113,6 +158,8 @@ TEST_CASE("recurrent_tnn: errors") {
   refused(*small_model(Task::causal_lm, R"("exponentials":2)"), "expected a TNN without exponentials");
   refused(*small_model(Task::causal_lm), "expected at least 1 exponential, got 0", 0);
   refused(*small_model(Task::causal_lm), "at least 4 lags for each exponential", 17);
+  refused(*small_model(Task::causal_lm), "at least 4 lags for each exponential", std::int64_t{1} << 62);
+  refused(*small_model(Task::causal_lm), "at most 8192 lags", 4, 8193);
 }
 
 }  // namespace weft::test

@@ -51,9 +51,11 @@ void print_notes(const std::vector<std::string>& notes) {
 
 // Replaces the checkpoint's model by one with constant time per generated token, and prints the errors of the fit.
 void make_recurrent(weft::Checkpoint& checkpoint, const ConvertCommand& o) {
+  const std::int64_t exponentials = o.exponentials.value_or(usual_exponentials);
   weft::RecurrentTnn made =
-      weft::recurrent_tnn(*checkpoint.model, o.exponentials.value_or(usual_exponentials), o.lags.value_or(usual_lags));
+      weft::recurrent_tnn(*checkpoint.model, exponentials, o.lags.value_or(std::max(usual_lags, 4 * exponentials)));
   checkpoint.model = std::move(made.model);
+  checkpoint.info.card.validation.clear();  // the metrics of the original
   for (std::size_t i = 0; i < made.errors.size(); ++i)
     std::cout << "layer " << i + 1 << ": relative error of the coefficients " << std::setprecision(2) << made.errors[i]
               << "\n";
@@ -102,9 +104,9 @@ Command convert_command(CLI::App& weft, weft::Ranks*) {
   });
   add_text(*command, "--task", "NAME", o->task, "Task of the model, if IN doesn't name one",
            [](const std::string& name) { (void)weft::task_from_name(name); });
-  add_number(*command, "--exponentials", o->exponentials, {1, 4096},
+  add_number(*command, "--exponentials", o->exponentials, {1, 2048},
              "With --to recurrent: number of exponentials for each channel", std::to_string(usual_exponentials));
-  add_number(*command, "--lags", o->lags, {4, 65536},
+  add_number(*command, "--lags", o->lags, {4, 8192},
              "With --to recurrent: number of coefficients that are fitted, at least 4 for each exponential",
              std::to_string(usual_lags));
   command->add_flag("--overwrite", o->overwrite, "Replace an existing checkpoint");

@@ -52,6 +52,11 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, st
   return weft::einsum("bhij,bjhc->bihc", {weft::softmax(scores, -1), v});
 }
 
+void check_no_padding(const Tensor& tokens) {
+  for (const std::int64_t id : tokens.to_vector<std::int64_t>())
+    if (id == 0) throw weft::Error("[attention] a classifier needs rows without padding (--pad-to exact)");
+}
+
 }  // namespace
 
 SelfAttention::SelfAttention(std::int64_t d, const AttentionOptions& options, const weft::Init& init)
@@ -118,6 +123,7 @@ Transformer::Transformer(const weft::ModelSpec& spec, const weft::Init& init)
 Tensor Transformer::operator()(const Tensor& tokens, const weft::Random* dropout) const {
   weft::check_tokens("attention", tokens, 0);
   const std::int64_t n = tokens.size(1), d = config_.d_model;
+  if (head_) check_no_padding(tokens);
   const Tensor embedded = weft::scale(embedding_(tokens), std::sqrt(static_cast<double>(d)));
   Tensor x = weft::in_precision(embedded + positions(n, d, embedded.dtype()), precision());  // (b, n, d)
   for (std::size_t i = 0; i < blocks_.size(); ++i) {

@@ -1,6 +1,7 @@
 // A transformer with attention (Vaswani et al. 2017, arXiv 1706.03762) and norms before its sublayers (Xiong et al.
-// 2020, arXiv 2002.04745), as a language model or classifier. It is the baseline for architectures without attention. It consists of
-// weft's public layers and operations, and the tape computes its backward pass. Sequences have the shape (b, n, d).
+// 2020, arXiv 2002.04745), as a language model or classifier. It is the baseline for architectures without attention.
+// It consists of weft's public layers and operations, and the tape computes its backward pass. Sequences have the shape
+// (b, n, d).
 #pragma once
 #include <weft/architecture.h>
 
@@ -93,8 +94,8 @@ class Block : public weft::Layer<Block> {
 
 // The model: embedding · √d_model plus sinusoidal positions, blocks, a norm, and a head. The blocks are causal for a
 // causal language model, and bidirectional otherwise. The head of a language model is the embedding's weight. That of a
-// classifier is a linear layer on the first token, [CLS]. Rows of classifiers must not be padded (--pad-to exact),
-// because attention does not ignore padding.
+// classifier is a linear layer on the first token, [CLS]. Padded rows of a classifier cause an Error, because
+// attention does not ignore padding.
 class Transformer : public weft::ModelOf<Transformer, Config> {
  public:
   Transformer(const weft::ModelSpec& spec, const weft::Init& init);

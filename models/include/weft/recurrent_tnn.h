@@ -24,7 +24,7 @@ struct RecurrentTnn {
 /// which are fitted to the first `lags` coefficients of each channel. All other parameters are those of `model`. Throws
 /// an Error unless `model` is a causal TNN language model without normalize and exponentials, whose coefficients don't
 /// depend on the length (par_type 1 or 4), and that is not quantized. Throws an Error unless exponentials >= 1 and
-/// 4 · exponentials <= lags <= 65536.
+/// 4 · exponentials <= lags <= 8192, or if coefficients are not finite. The fit needs 4 · lags² bytes for each thread.
 RecurrentTnn recurrent_tnn(const Model& model, std::int64_t exponentials, std::int64_t lags);
 
 }  // namespace weft

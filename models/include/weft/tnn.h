@@ -48,7 +48,7 @@ class Norm : public Layer<Norm> {
   std::optional<LayerNorm> layer_norm_;
 };
 
-/// What the outputs of a row follow from, for tasks with outputs for each row.
+/// Which features of a row its outputs are computed from, for tasks with outputs for each row.
 enum class TnnHead {
   mean,  ///< "mean": the mean of the tokens that are not padding
   last,  ///< "last": the last token that is not padding, which in a causal model has seen all others
@@ -88,7 +88,7 @@ struct TnnConfig {
   std::string final_norm = "";          ///< type of the norm before the head; "": norm_type
   std::string mixing = "sequence";      ///< or "picture": mixes along the rows and the columns of a picture's patches
   bool causal = false;                  ///< mixes only earlier tokens, also for a task that isn't causal
-  std::string head = "mean";            ///< a row's outputs follow from the mean of its tokens, or from the "last" one
+  std::string head = "mean";  ///< computes a row's outputs from the mean of its tokens, or from the "last" one
   bool tied = true;  ///< a language model's head shares the embedding's weight; if false, it has its own, without bias
   std::int64_t exponentials = 0;  ///< if above 0: the coefficients are sums of this many exponentials (only causal)
 
@@ -121,7 +121,7 @@ struct TnnConfig {
     visit("gamma", self.gamma, "the decay, 0 to 1; 1: none");
     visit("time_scales", self.time_scales,
           "with use_multi_decay and gamma 0: the decays of the channels begin as exp(-1/s), with s from 1 to this many "
-          "tokens in equal ratios; 0: at random, near 1/2",
+          "tokens in equal ratios, at most 131072; 0: at random, near 1/2",
           at_least(0), Written::unless_default);
     visit("par_type", self.par_type,
           "the encoder's input for lag k: k (1), k/(n-1) (2), exp(k/(n-1)) (3, only if causal), or 16 sines and 16 "
@@ -140,12 +140,12 @@ struct TnnConfig {
           "sequence: one Toeplitz operator along the sequence; picture: the sum of two, along the rows and the columns "
           "of a picture's patches",
           Written::unless_default);
-    visit("causal", self.causal,
-          "a token is mixed only with earlier ones, as in every causal language model; a classifier, for example, can "
-          "then count",
+    visit("causal", self.causal, "a token is mixed only with earlier ones, as in every causal language model",
           Written::unless_default);
     visit("head", self.head,
-          "what the outputs of a row follow from: the mean of the tokens that are not padding, or the last such token",
+          "the outputs of a row are computed from the mean of the tokens that are not padding (mean) or from the last "
+          "such "
+          "token (last)",
           Written::unless_default);
     visit("tied", self.tied,
           "a language model's head shares the embedding's weight; if false, it has its own, without bias",
@@ -203,10 +203,10 @@ class Rpe : public Layer<Rpe> {
 
 /// Coefficients that are sums of K = options.exponentials exponentials, with their own parameters in each channel:
 /// t_k = sum_j exp(-exp(nu_j) k) (a_j cos(theta_j k) + b_j sin(theta_j k)), as in Qin and Zhong 2023, arXiv 2311.08756.
-/// With lambda_j = exp(-exp(nu_j) + i theta_j), t_k = sum_j (a_j Re lambda_j^k + b_j Im lambda_j^k). |lambda_j| < 1 for
-/// all parameters (Orvieto et al. 2023, arXiv 2303.06349).
+/// With lambda_j = exp(-exp(nu_j) + i theta_j), t_k = sum_j (a_j Re lambda_j^k + b_j Im lambda_j^k). |lambda_j| <= 1 for
+/// all parameters, because nu_j counts as at most 80 and at least -80 (Orvieto et al. 2023, arXiv 2303.06349).
 ///
-/// Initially exp(nu_j) = 1/s_j with the time scales s_j = seq_len^(j/(K-1)), theta_j ~ N(0, 1/s_j²), and a_j and b_j ~
+/// Initially exp(nu_j) = 1/s_j with the time scales s_j = seq_len^(j/(K-1)), or seq_len if K is 1, theta_j ~ N(0, 1/s_j²), and a_j and b_j ~
 /// N(0, 1/K).
 class Exponentials : public Layer<Exponentials> {
  public:
@@ -236,7 +236,7 @@ class Exponentials : public Layer<Exponentials> {
 ///
 /// With time_scales L > 0, a learned decay is gamma + (1 - gamma) · sigmoid(g + o_c), where g is 0 initially, and o_c
 /// does not change. o_c is such that sigmoid(o_c) = exp(-1/s_c) for channel c of C, with the time scales
-/// s_c = L^(c/(C-1)). So the channels begin with time scales from 1 token to L tokens, and weight decay pulls them back
+/// s_c = L^(c/(C-1)), or L if C is 1. So the channels begin with time scales from 1 token to L tokens, and weight decay pulls them back
 /// to these.
 ///
 /// With exponentials, t_k are the coefficients of Exponentials instead. The operator must be causal, and has neither an
@@ -265,15 +265,15 @@ class Tno : public Layer<Tno> {
   /// they are those of the m = n lags 0 … n-1, otherwise those of the m = 2n-1 lags -(n-1) … n-1.
   Tensor coefficients(std::int64_t n) const;
   /// Returns only the coefficients of the lags first … last-1, (last-first, h·dim). They equal the coefficients of
-  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, options() don't depend on
-  /// the length, and 0 <= first < last.
+  /// these lags in coefficients(last) up to rounding. Throws an Error unless the Tno is causal, options() don't depend
+  /// on the length, and 0 <= first < last.
   Tensor coefficients(std::int64_t first, std::int64_t last) const;
   /// Returns a lag L such that the coefficients of all lags k >= L are together smaller than the rounding error,
   /// however many there are. In each channel, Σ_(k >= L) |t_k| <= u Σ_(k < 64) |t_k|, with u = 2^-24 in f32 and 2^-53
   /// in f64, or all coefficients are 0. L follows from |t_k| <= gamma^k · max |rpe|. The weights of the encoder's last
   /// layer give an upper bound of this maximum over all positions. Returns the largest int64 if there is no such L: if
-  /// gamma is 1, or if act_type is not 0 at 0. Call it only for a causal operator with par_type 1 or 4 and without
-  /// exponentials.
+  /// gamma is 1, if act_type is not 0 at 0, or with exponentials. Call it only for a causal operator with par_type 1 or
+  /// 4.
   std::int64_t significant_lags() const;
   /// The exponentials, if options().exponentials is above 0.
   const std::optional<Exponentials>& exponentials() const noexcept { return exponentials_; }
@@ -417,7 +417,8 @@ class TnnLayer : public Layer<TnnLayer> {
 ///   linear head that gives (b, outputs).
 /// - Tagging: bidirectional layers and a linear head that gives (b, n, outputs).
 ///
-/// With head "last", the last token that is not padding replaces the mean. With the option causal, all layers are causal, whatever the task is.
+/// With head "last", the last token that is not padding replaces the mean. With the option causal, all layers are
+/// causal, whatever the task is.
 class Tnn : public ModelOf<Tnn, TnnConfig> {
  public:
   /// make_model calls this for the architecture "tnn".
