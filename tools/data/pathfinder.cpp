@@ -219,11 +219,10 @@ std::function<int()> add_pathfinder(CLI::App& data) {
       help_paragraph(
           "Pathfinder by the rules of the Long Range Arena. Each picture has 32 x 32 gray pixels and shows two long "
           "paths of 14 dashes (\"paddles\"), up to five short paths of 4 brighter dashes, and two round markers. With "
-          "--dashes, the long paths are shorter, the short paths have a third of as many dashes, and there are more of "
-          "them. A model that first trains with few dashes learns the task sooner. The label is 1 if the markers are "
-          "at the two ends of the same long path. It is 0 if each of the long paths has "
-          "one marker. Half of the pictures have each label. The files have the format of MNIST. The arena's "
-          "Transformer (arXiv 2011.04006) reaches 71.40 % accuracy, and guessing reaches 50 %.") +
+          "--dashes, the long paths are shorter, the short paths have a third as many dashes, rounded down, and there "
+          "are more short paths. The label is 1 if the markers are at the two ends of the same long path. It is 0 if "
+          "each of the long paths has one marker. Half of the pictures have each label. The files have the format of "
+          "MNIST. The arena's Transformer (arXiv 2011.04006) reaches 71.40 % accuracy, and guessing reaches 50 %.") +
       "\nExample:\n  weft data pathfinder --out pathfinder"
       "\n  weft train --arch tnn --patch 1 --data pathfinder/train-images-idx3-ubyte --out run");
   return [o] { return run(*o); };
