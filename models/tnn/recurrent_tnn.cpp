@@ -160,7 +160,7 @@ void fit_factors(Numbers t, Sum& sum) {
 }
 
 // Returns a sum of `terms` exponentials for the coefficients t of one channel. Terms that are not needed are 0. a and b
-// belong to the λ that the parameters, which are f32, give.
+// belong to the λ of nu and theta after their rounding to f32, the dtype of most models.
 Sum fit(const Numbers& t, int64_t terms) {
   Sum sum;
   for (const Pole& pole : poles_of(t, terms)) {

@@ -116,8 +116,8 @@ Tensor Tno::positions(const std::vector<double>& lags) const {
   return column(p, dtype_);
 }
 
-// gamma^|k|, (m, 1). A learned decay is exp(|k| log gamma), (m, h·dim), with gamma = lambda + (1 - lambda) sigmoid(g +
-// o).
+// gamma^|k|, (m, 1). A learned decay is exp(|k| log gamma), (m, h·dim), with
+// gamma = lambda + (1 - lambda) sigmoid(g + o), where o are the offsets of time_scales.
 // lambda is at least the smallest normal number. Otherwise, if the sigmoid underflows, the factor of lag 0 would be
 // exp(0 · log 0), which is NaN instead of 1.
 Tensor Tno::decay(const std::vector<double>& lags) const {

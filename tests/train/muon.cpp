@@ -164,6 +164,7 @@ TEST_CASE(
                            {"norm.weight", Parameter(normal_numbers({3}, 4))},
                            {"row.weight", Parameter(normal_numbers({1, 3}, 7))},
                            {"gamma", Parameter(normal_numbers({1, 1, 3}, 8))},
+                           {"toep.exponentials.nu", Parameter(normal_numbers({2, 3}, 10))},
                            {"column.weight", Parameter(normal_numbers({3, 1}, 9))},
                            {"empty", Parameter(Tensor::zeros({0, 3}, DType::f64))}};
   };

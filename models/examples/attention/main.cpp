@@ -105,6 +105,13 @@ void check_classifier() {
   };
   check(logits({1, 2, 3, 4}).shape() == weft::Shape{1, 3}, "an output for each class");
   check(logits({1, 2, 3, 4}).to_vector<float>() != logits({1, 2, 3, 5}).to_vector<float>(), "all tokens count");
+  bool refused = false;
+  try {
+    logits({1, 2, 3, 0});
+  } catch (const weft::Error&) {
+    refused = true;
+  }
+  check(refused, "padded rows are refused");
 }
 
 }  // namespace
