@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <limits>
 
 #include "random_parameters.h"
 #include "same_parameters.h"
@@ -80,6 +81,19 @@ TEST_CASE("Recurrent TNN: the stream has the logits of the full forward pass, in
     }
     CHECK(model->stream_bytes(10) == model->stream_bytes(1000000));
   }
+}
+
+TEST_CASE("Recurrent TNN: tokens that are tried are taken back in two steps, and all lags are significant") {
+  const auto model = make_model({"tnn", Task::causal_lm, 7, 0, small_config(exponentials)}, {Random(5), DType::f64});
+  const auto stream = model->stream(), single = model->stream();
+  const Tensor tried = random_tokens(1, 6), other = random_tokens(1, 1);
+  const Tensor logits = stream->append_each(tried);
+  stream->take_back(2);
+  stream->take_back(3);
+  CHECK(max_difference(slice(logits, 0, 0, 1), single->append(slice(tried, 1, 0, 1))) <= 1e-12);
+  CHECK(max_difference(stream->append(other), single->append(other)) <= 1e-12);
+  const Tno& tno = dynamic_cast<const Tnn&>(*model).layers()[0].token_mixer().toep();
+  CHECK(tno.significant_lags() == std::numeric_limits<std::int64_t>::max());
 }
 
 TEST_CASE("recurrent_tnn: the new model has nearly the same coefficients and logits") {
